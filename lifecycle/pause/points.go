@@ -1,0 +1,66 @@
+package pause
+
+// Point names one place. Each comment says which race opens there.
+type Point string
+
+const (
+	// ReqReserved: the handle is reserved and its predecessor retired; nothing
+	// is indexed yet. CLOSE, a newer REQ or a disconnect may retire the handle
+	// before its worker does anything.
+	ReqReserved Point = "req.reserved"
+	// ReqIndexed: the handle is in the index, the re-check has not happened. A
+	// CLOSE that came between finds nothing to remove, so the re-check must.
+	ReqIndexed Point = "req.indexed"
+	// ReqBegun: position A has been read, the snapshot is not open. Events that
+	// commit here are in the snapshot above A and arrive live as well.
+	ReqBegun Point = "req.begun"
+	// ReqSnapshot: the snapshot is open, nothing has been sent. A replacement or
+	// deletion here must not change what is sent; a CLOSE must stop it.
+	ReqSnapshot Point = "req.snapshot"
+	// ReqPage: a page of stored events was read and not yet queued.
+	ReqPage Point = "req.page"
+	// ReqReplayed: everything stored is queued, EOSE is not. Live frames wait in
+	// the hold.
+	ReqReplayed Point = "req.replayed"
+	// ReqRestarted: the hold overflowed and was emptied; the new begun position
+	// has not been read. Frames that arrive here are held and in the log.
+	ReqRestarted Point = "req.restarted"
+	// ReqCaughtUp: the log was read up to the new begun position and queued.
+	ReqCaughtUp Point = "req.caughtup"
+
+	// FanoutRead: the follower has the entry, begun is not published. A REQ here
+	// reads an A below it and must find it live.
+	FanoutRead Point = "fanout.read"
+	// FanoutBegun: begun is published, the index has not been asked. A REQ here
+	// reads an A that includes the entry and must find it stored.
+	FanoutBegun Point = "fanout.begun"
+	// FanoutSelected: candidate handles are chosen. Each may be closed, replaced
+	// or evicted before its frame is inserted.
+	FanoutSelected Point = "fanout.selected"
+	// FanoutDecided: a candidate matches and may see the event; its frame is not
+	// inserted. The last moment before the fence.
+	FanoutDecided Point = "fanout.decided"
+
+	// CloseRead: CLOSE was read, nothing is retired.
+	CloseRead Point = "close.read"
+	// CloseReleased: the handle is retired, the index still has it.
+	CloseReleased Point = "close.released"
+
+	// EvictSelected: handles to evict are chosen, none is evicted. Each may be
+	// replaced by a newer generation that must survive.
+	EvictSelected Point = "evict.selected"
+	// Evicted: a handle was evicted, the index still has it.
+	Evicted Point = "evict.evicted"
+
+	// WriteTaken: the writer has taken a batch and not written it.
+	WriteTaken Point = "write.taken"
+	// ConnClosed: the connection is closed to new frames; its handles are
+	// retired but still in the index.
+	ConnClosed Point = "conn.closed"
+
+	// EventVerified: an event's signature was checked; it is not in the commit
+	// queue. Another event of the connection may have been checked sooner.
+	EventVerified Point = "event.verified"
+	// EventCommitted: the event is durable, OK is not queued.
+	EventCommitted Point = "event.committed"
+)

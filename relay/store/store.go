@@ -1,0 +1,165 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"fencepost/relay/wire"
+)
+
+// Position is a place in the log: dense, in commit order, from 1. Zero stands
+// before the first row.
+type Position uint64
+
+// Epoch names one history of the log. It is random and changes when a history
+// is restored or copied.
+type Epoch string
+
+// Store is what both stores and the fake promise; storetest holds every one of
+// them to it. All methods may be called from any goroutine.
+type Store interface {
+	// Append commits events together and blocks until they are durable (E1).
+	// It returns one outcome a write, in order. Events of one call, and of one
+	// caller's successive calls, take positions in the order given. Several
+	// calls share one commit. Ephemeral events take a position as well.
+	Append(ctx context.Context, writes []Write) []Outcome
+
+	// Snapshot returns a view that holds everything up to its Applied position
+	// and nothing later. It must be closed.
+	Snapshot(ctx context.Context) (Snapshot, error)
+
+	// ReadLog returns up to max committed rows after a position, in position
+	// order and without a hole. An empty result means that nothing follows yet.
+	// ErrFloor when rows after that position were removed by retention.
+	ReadLog(ctx context.Context, after Position, max int) ([]Entry, error)
+
+	// Changed returns a channel that receives after commits. Wake-ups are
+	// coalesced; it is never closed. One receiver.
+	Changed() <-chan struct{}
+
+	// Log describes the log as of now.
+	Log(ctx context.Context) (LogInfo, error)
+
+	// Sweep removes events that have expired at now (NIP-40) and voids
+	// ephemeral rows older than a minute. It returns how many rows it changed.
+	Sweep(ctx context.Context, now time.Time) (int, error)
+
+	// Close waits for running commits, then releases the store. Calls that come
+	// later fail with ErrClosed.
+	Close() error
+}
+
+// Write is one event to append. Its id and signature have been verified.
+type Write struct {
+	Event *wire.Event
+}
+
+// Outcome says what became of one Write. Err is nil when the event is durable
+// and has taken Position. ErrDuplicate carries the first position; the other
+// sentinels say why nothing was written; anything else is an internal failure
+// and the event is not stored.
+type Outcome struct {
+	Position Position
+	Err      error
+}
+
+// Decisions of Append.
+var (
+	ErrDuplicate  = errors.New("already stored")
+	ErrSuperseded = errors.New("a newer version is stored")
+	ErrDeleted    = errors.New("deleted by its author")
+	ErrExpired    = errors.New("expired")
+)
+
+// Conditions of a store.
+var (
+	ErrClosed = errors.New("store is closed")
+	ErrFloor  = errors.New("position is below the floor of the log")
+	ErrInUse  = errors.New("store is in use by another process")
+	ErrSchema = errors.New("store has another schema version")
+)
+
+// LogInfo describes a log: rows Floor..Head can be read (Floor is 1 in a log
+// that lost nothing, Head is 0 in an empty one).
+type LogInfo struct {
+	Epoch Epoch
+	Floor Position
+	Head  Position
+}
+
+// EntryType says what a log row holds.
+type EntryType uint8
+
+const (
+	EntryEvent     EntryType = iota + 1 // a stored event
+	EntryEphemeral                      // an ephemeral event, voided after a minute
+	EntryRemoval                        // an earlier event was removed
+	EntryVoid                           // payload is gone; position and id prefix remain
+)
+
+// Entry is one row of the log.
+type Entry struct {
+	Position Position
+	Type     EntryType
+	Event    *wire.Event // set for EntryEvent and EntryEphemeral
+	Removal  *Removal    // set for EntryRemoval
+	Prefix   [8]byte     // first bytes of the id of the event concerned
+}
+
+// Removal says that the event at Target is gone. Event keeps only what filters
+// look at: its content and signature are empty. A version that was replaced by
+// a newer one is voided without a removal row: the newer event says it all.
+type Removal struct {
+	Cause  RemovalCause
+	Target Position
+	Event  *wire.Event
+}
+
+// RemovalCause says why an event was removed.
+type RemovalCause uint8
+
+const (
+	CauseDeleted  RemovalCause = iota + 1 // NIP-09 request of its author
+	CauseExpired                          // NIP-40
+	CauseVanished                         // NIP-62
+	CauseOperator                         // by hand
+)
+
+// Snapshot is a stable view of the store. Not safe for concurrent use.
+type Snapshot interface {
+	// Applied is the position up to which the snapshot holds the log.
+	Applied() Position
+	// Query returns the stored events that match any of the filters: newest
+	// created_at first, ties by lowest id, each once. Each filter contributes
+	// at most its own limit (or opt.DefaultLimit). Expired events are left out.
+	Query(ctx context.Context, filters []*wire.Filter, opt QueryOptions) (Rows, error)
+	// Count returns how many distinct stored events match (NIP-45), counting
+	// to at most max; exact is false when it stopped there.
+	Count(ctx context.Context, filters []*wire.Filter, max int) (n int, exact bool, err error)
+	Close() error
+}
+
+// QueryOptions bound a query.
+type QueryOptions struct {
+	MaxLimit     int // each filter's limit is clamped to this; 0 is no bound
+	DefaultLimit int // for a filter without limit; 0 is MaxLimit
+	MaxTotal     int // over all filters of the query; 0 is no bound
+}
+
+// Rows walks the result of a query. Not safe for concurrent use.
+type Rows interface {
+	// Next appends up to max records to dst and returns it; io.EOF comes alone,
+	// after the last record. It may read from disk and stops when ctx ends.
+	Next(ctx context.Context, dst []Record, max int) ([]Record, error)
+	// More reports, once Next returned io.EOF, whether a limit hid further
+	// matching events (NIP-67).
+	More() bool
+	Close() error
+}
+
+// Record is a stored event and where the log has it.
+type Record struct {
+	Position Position
+	Event    *wire.Event
+}

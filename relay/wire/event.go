@@ -1,0 +1,89 @@
+package wire
+
+import (
+	"strconv"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// Event is one Nostr event with its wire form. It is immutable once made: the
+// store, the fan-out and every queue share one pointer.
+type Event struct {
+	nostr.Event
+
+	raw     []byte // the seven fields as JSON, without blanks outside strings
+	expires int64  // NIP-40 in Unix seconds, never when 0
+}
+
+// NewEvent takes a finished event (id and signature set) and renders its wire
+// form. Tags of nil become an empty list.
+func NewEvent(ev nostr.Event) *Event {
+	if ev.Tags == nil {
+		ev.Tags = nostr.Tags{}
+	}
+	return &Event{Event: ev, raw: appendEventJSON(nil, &ev), expires: expiration(ev.Tags)}
+}
+
+// Raw returns the wire form: a JSON object of exactly the seven fields of
+// NIP-01. The caller must not change it.
+func (e *Event) Raw() []byte { return e.raw }
+
+// Expires returns the NIP-40 expiration in Unix seconds and whether there is one.
+func (e *Event) Expires() (at int64, ok bool) { return e.expires, e.expires != 0 }
+
+// Expired reports whether the event must no longer be served at now (NIP-40),
+// in Unix seconds.
+func (e *Event) Expired(now int64) bool { return e.expires != 0 && e.expires <= now }
+
+// Class returns how a relay keeps events of this kind (NIP-01, Kinds).
+func (e *Event) Class() Class { return ClassOf(e.Kind) }
+
+// D returns the first value of the first d tag, or "" (NIP-01, addressable events).
+func (e *Event) D() string {
+	for _, t := range e.Tags {
+		if len(t) > 0 && t[0] == "d" {
+			if len(t) > 1 {
+				return t[1]
+			}
+			return ""
+		}
+	}
+	return ""
+}
+
+// Address returns "kind:pubkey:d" for a replaceable or addressable event (d is
+// empty for a replaceable one), and "" for any other.
+func (e *Event) Address() string {
+	switch e.Class() {
+	case Replaceable:
+		return strconv.Itoa(e.Kind) + ":" + e.PubKey + ":"
+	case Addressable:
+		return strconv.Itoa(e.Kind) + ":" + e.PubKey + ":" + e.D()
+	default:
+		return ""
+	}
+}
+
+// Class says how a relay keeps the events of a kind.
+type Class uint8
+
+const (
+	Regular     Class = iota // every event is kept
+	Replaceable              // the newest of (pubkey, kind) is kept
+	Ephemeral                // never stored
+	Addressable              // the newest of (pubkey, kind, d) is kept
+)
+
+// ClassOf returns the class of kind (NIP-01, Kinds).
+func ClassOf(kind int) Class {
+	switch {
+	case kind == 0, kind == 3, kind >= 10000 && kind < 20000:
+		return Replaceable
+	case kind >= 20000 && kind < 30000:
+		return Ephemeral
+	case kind >= 30000 && kind < 40000:
+		return Addressable
+	default:
+		return Regular
+	}
+}
