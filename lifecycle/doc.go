@@ -1,0 +1,20 @@
+// Package lifecycle is a connection's life: its state, its subscriptions as
+// generations, its outbound queue, and the goroutines that live as long as it.
+//
+// One mutex a connection, the lifecycle lock, guards state, subscription table
+// and queue. Nothing blocks inside it: no I/O, no callback, no second lock.
+// Every frame passes one of the methods here, which lock, compare the handle,
+// push and unlock; a frame that is no longer wanted cannot enter, and one that
+// is in the queue already is dropped when the writer takes its batch.
+//
+// A *Handle is one generation of one subscription. Reserve begins it and retires
+// its predecessor in the same critical section; Release, Evict, a newer Reserve,
+// an overflow or Close retire it, and it never returns. Whoever retires a handle
+// gets it back and takes it out of the index.
+//
+// Callers guarantee that Reserve, Refuse, Release and ReserveAnswer are called
+// by one goroutine, the reader, in the order in which messages were read (G9),
+// and Take by one goroutine, the writer. Everything else may be called from
+// anywhere. A connection ends in this order: Close (nothing new enters), the
+// writer flushes answers, Finish (nothing is left), then Group.Wait.
+package lifecycle

@@ -1,0 +1,146 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+)
+
+// Group is a set of named goroutines that share one lifetime. Goroutines of the
+// relay start in a group and are waited for by whoever made it.
+type Group struct {
+	// Set at construction, never changed.
+	ctx    context.Context
+	cancel context.CancelFunc
+	failed chan error // first panic; capacity 1, never closed
+
+	mu sync.Mutex // guards the fields below; never held across a callback
+	// +checklocks:mu
+	closed bool
+	// +checklocks:mu
+	running map[string]int // name -> goroutines
+	// +checklocks:mu
+	total int
+	// +checklocks:mu
+	idle chan struct{} // closed when total falls to 0; nil when nobody waits
+}
+
+// NewGroup returns a group whose goroutines are told to stop when ctx ends or
+// Cancel is called.
+func NewGroup(ctx context.Context) *Group {
+	g := &Group{failed: make(chan error, 1), running: make(map[string]int)}
+	g.ctx, g.cancel = context.WithCancel(ctx)
+	return g
+}
+
+// Context ends with the group.
+func (g *Group) Context() context.Context { return g.ctx }
+
+// Cancel tells the goroutines to stop. It does not wait.
+func (g *Group) Cancel() { g.cancel() }
+
+// Failed receives the first panic of the group's goroutines, which is a bug of
+// this program: the owner ends what the group stands for.
+func (g *Group) Failed() <-chan error { return g.failed }
+
+// Go starts fn under a name. It returns false, and starts nothing, once Wait was
+// called. fn must return soon after its context ends.
+func (g *Group) Go(name string, fn func(ctx context.Context)) bool {
+	if !g.enter(name) {
+		return false
+	}
+	go func() {
+		defer g.leave(name)
+		defer g.recover(name)
+		fn(g.ctx)
+	}()
+	return true
+}
+
+func (g *Group) recover(name string) {
+	if r := recover(); r != nil {
+		select {
+		case g.failed <- fmt.Errorf("panic in %s: %v\n%s", name, r, debug.Stack()):
+		default:
+		}
+		g.cancel()
+	}
+}
+
+func (g *Group) enter(name string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return false
+	}
+	g.running[name]++
+	g.total++
+	return true
+}
+
+func (g *Group) leave(name string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.running[name]--; g.running[name] == 0 {
+		delete(g.running, name)
+	}
+	if g.total--; g.total == 0 && g.idle != nil {
+		close(g.idle)
+		g.idle = nil
+	}
+}
+
+// Wait lets no goroutine start any more and blocks until all have ended or ctx
+// ends; the error then names those that still run.
+func (g *Group) Wait(ctx context.Context) error {
+	idle := g.seal()
+	if idle == nil {
+		return nil
+	}
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("goroutines still run: %v: %w", g.Running(), ctx.Err())
+	}
+}
+
+func (g *Group) seal() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	if g.total == 0 {
+		return nil
+	}
+	if g.idle == nil {
+		g.idle = make(chan struct{})
+	}
+	return g.idle
+}
+
+// Running returns how many goroutines of each name run.
+func (g *Group) Running() map[string]int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	out := make(map[string]int, len(g.running))
+	for name, n := range g.running {
+		out[name] = n
+	}
+	return out
+}
+
+// Query runs fn in the connection's group once one of its query places is free:
+// a slow query holds up later queries of its own connection and nothing else.
+// It never blocks. fn does not run if ctx ends first.
+func (c *Conn) Query(ctx context.Context, name string, fn func()) bool {
+	return c.group.Go(name, func(life context.Context) {
+		select {
+		case c.queries <- struct{}{}:
+			defer func() { <-c.queries }()
+			fn()
+		case <-ctx.Done():
+		case <-life.Done():
+		}
+	})
+}

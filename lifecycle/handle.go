@@ -1,0 +1,316 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"fencepost/relay/store"
+	"fencepost/relay/wire"
+)
+
+// state of a generation; it only grows.
+type state uint8
+
+const (
+	pending   state = iota // reserved; live frames are held, A is not known
+	replaying              // stored events are being sent, live frames are held
+	live                   // EOSE is queued, live frames go straight to the queue
+	retired                // over; nothing of it enters the queue any more
+)
+
+// ErrRetired is returned when a frame comes too late: its generation is over.
+var ErrRetired = errors.New("subscription generation is retired")
+
+// ErrSlow is returned when stored events found no room in time. The
+// subscription has been closed with CLOSED.
+var ErrSlow = errors.New("client does not read")
+
+// Handle is one generation of a subscription. See the package comment.
+type Handle struct {
+	// Set at construction, never changed.
+	conn    *Conn
+	id      string
+	filters []*wire.Filter
+	prefix  []byte // what stands before the event in an EVENT frame
+	ctx     context.Context
+	cancel  context.CancelFunc
+
+	// Guarded by conn.mu.
+	state      state
+	floor      store.Position // live frames at or below it were sent or are stored
+	hold       []held
+	holdBytes  int
+	overflowed bool // the hold was too small; the log must be read instead
+	eosed      bool // EOSE has been queued
+	closing    bool // CLOSED is queued and still wanted
+	reserved   int  // bytes reserved for EOSE and CLOSED
+	// What the queue counts for this generation.
+	queued, queuedBytes int
+}
+
+// ID returns the subscription id.
+func (h *Handle) ID() string { return h.id }
+
+// Filters returns the filters of the REQ. The caller must not change them.
+func (h *Handle) Filters() []*wire.Filter { return h.filters }
+
+// Conn returns the connection.
+func (h *Handle) Conn() *Conn { return h.conn }
+
+// Context ends when the generation is retired or live.
+func (h *Handle) Context() context.Context { return h.ctx }
+
+// Current reports whether the generation is not retired. Whoever puts a handle
+// where others find it asks this afterwards, and takes it out again if not.
+func (h *Handle) Current() bool {
+	h.conn.mu.Lock()
+	defer h.conn.mu.Unlock()
+	return h.state != retired
+}
+
+// Begin sets A: what is stored up to it is replayed, what is live at or below it
+// is dropped. It is called again after every Restart, with the new A.
+func (h *Handle) Begin(a store.Position) {
+	h.conn.mu.Lock()
+	defer h.conn.mu.Unlock()
+	if h.state == pending {
+		h.state = replaying
+	}
+	h.floor = max(h.floor, a)
+}
+
+// Replay queues a stored event, waiting for room up to the room timeout. It
+// returns ErrRetired, ErrSlow or the context's error.
+func (h *Handle) Replay(ctx context.Context, ev *wire.Event) error {
+	f := Frame{kind: kindEvent, handle: h, event: ev}
+	for {
+		err, room := h.tryReplay(f)
+		if room == nil {
+			return err
+		}
+		if err := h.awaitRoom(ctx, room); err != nil {
+			return err
+		}
+	}
+}
+
+func (h *Handle) tryReplay(f Frame) (err error, room <-chan struct{}) {
+	c := h.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if h.state == retired {
+		return ErrRetired, nil
+	}
+	if !c.queue.fitsHistory(f.Len()) {
+		return nil, c.roomLocked()
+	}
+	c.queue.push(f)
+	c.wakeLocked()
+	return nil, nil
+}
+
+func (h *Handle) awaitRoom(ctx context.Context, room <-chan struct{}) error {
+	timer := time.NewTimer(h.conn.limits.RoomTimeout)
+	defer timer.Stop()
+	select {
+	case <-room:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		h.Evict(reasonSlow)
+		return ErrSlow
+	}
+}
+
+// GoLive ends the replay in one critical section: EOSE (once), what was held,
+// and the switch to live. It returns false when live frames were lost to the
+// hold or do not fit the queue now: the caller then calls Restart, reads the
+// log from the last A on, and tries again. more is NIP-67's hint.
+func (h *Handle) GoLive(more bool) (isLive bool, err error) {
+	isLive, err = h.goLive(more)
+	if isLive {
+		h.cancel() // the replay's context has done its work
+	}
+	return isLive, err
+}
+
+func (h *Handle) goLive(more bool) (isLive bool, err error) {
+	c := h.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if h.state == retired {
+		return false, ErrRetired
+	}
+	if !h.eosed {
+		h.eosed = true
+		h.pushReservedLocked(kindEOSE, wire.AppendEOSE(nil, h.id, more))
+	}
+	h.dropHeldLocked()
+	if h.overflowed || !c.queue.fits(len(h.hold), h.holdBytes) {
+		return false, nil
+	}
+	for _, x := range h.hold {
+		c.queue.push(Frame{kind: kindEvent, handle: h, event: x.event})
+		h.floor = x.position
+	}
+	h.hold, h.holdBytes = nil, 0
+	h.state = live
+	c.wakeLocked()
+	return true, nil
+}
+
+// dropHeldLocked drops held frames that the replay covers.
+func (h *Handle) dropHeldLocked() {
+	kept := h.hold[:0]
+	for _, x := range h.hold {
+		if x.position > h.floor {
+			kept = append(kept, x)
+			continue
+		}
+		h.holdBytes -= h.eventLen(x.event)
+	}
+	clear(h.hold[len(kept):])
+	h.hold = kept
+}
+
+// Restart empties the hold after GoLive returned false. From here on live
+// frames are held again; the caller reads the begun position after this call,
+// replays the log up to it, calls Begin with it and then GoLive.
+func (h *Handle) Restart() {
+	h.conn.mu.Lock()
+	defer h.conn.mu.Unlock()
+	h.hold, h.holdBytes, h.overflowed = nil, 0, false
+}
+
+// Delivery says what became of a live frame.
+type Delivery uint8
+
+const (
+	Queued  Delivery = iota // in the outbound queue
+	Held                    // kept until the replay ends, or to be read from the log then
+	Dropped                 // not wanted: retired, or at or below the high-water mark
+	Ended                   // no room: CLOSED was queued and the handle is retired
+)
+
+// Deliver is the fence: it compares the generation at the instant of insertion.
+// Positions of one handle must come in increasing order. On Ended the caller
+// takes the handle out of the index. It never blocks.
+func (h *Handle) Deliver(at store.Position, ev *wire.Event) Delivery {
+	d := h.deliver(at, ev)
+	if d == Ended {
+		h.cancel()
+	}
+	return d
+}
+
+func (h *Handle) deliver(at store.Position, ev *wire.Event) Delivery {
+	c := h.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if h.state == retired { // race: fanout against CLOSE, replacement, eviction
+		return Dropped
+	}
+	if at <= h.floor {
+		return Dropped
+	}
+	if h.state != live {
+		h.holdLocked(at, ev)
+		return Held
+	}
+	f := Frame{kind: kindEvent, handle: h, event: ev}
+	if !c.queue.fits(1, f.Len()) {
+		h.endLocked(reasonSlow)
+		return Ended
+	}
+	h.floor = at
+	c.queue.push(f)
+	c.wakeLocked()
+	return Queued
+}
+
+func (h *Handle) holdLocked(at store.Position, ev *wire.Event) {
+	if h.overflowed {
+		return
+	}
+	n := h.eventLen(ev)
+	l := h.conn.limits
+	if len(h.hold) >= l.HoldFrames || h.holdBytes+n > l.HoldBytes {
+		h.hold, h.holdBytes, h.overflowed = nil, 0, true
+		return
+	}
+	h.hold = append(h.hold, held{position: at, event: ev})
+	h.holdBytes += n
+}
+
+func (h *Handle) eventLen(ev *wire.Event) int { return len(h.prefix) + len(ev.Raw()) + 1 }
+
+// Evict ends exactly this generation with CLOSED. It returns false, and does
+// nothing, when the generation is retired already. On true the caller takes the
+// handle out of the index.
+func (h *Handle) Evict(r wire.Reason) bool {
+	done := h.evict(r)
+	if done {
+		h.cancel()
+	}
+	return done
+}
+
+func (h *Handle) evict(r wire.Reason) bool {
+	h.conn.mu.Lock()
+	defer h.conn.mu.Unlock()
+	if h.state == retired { // race: eviction against same-id replacement
+		return false
+	}
+	h.endLocked(r)
+	return true
+}
+
+// endLocked retires h with CLOSED, for which room is reserved.
+func (h *Handle) endLocked(r wire.Reason) {
+	h.retireLocked()
+	r.Text = clip(r.Text)
+	h.closing = true
+	h.conn.slots[h.id] = h // until the writer takes the CLOSED
+	h.conn.queue.push(Frame{kind: kindClosed, handle: h, text: wire.AppendClosed(nil, h.id, r)})
+	h.conn.wakeLocked()
+}
+
+// retireLocked ends h: its reservation, hold and queued frames are given back.
+// Whatever is still in the queue for it is dropped at write time.
+func (h *Handle) retireLocked() {
+	c := h.conn
+	h.state = retired
+	h.hold, h.holdBytes = nil, 0
+	frames := 1
+	if !h.eosed {
+		frames = 2
+	}
+	c.queue.unreserve(frames, h.reserved)
+	h.reserved = 0
+	c.queue.forget(h)
+	c.queue.compact()
+	c.current--
+	if c.slots[h.id] == h {
+		delete(c.slots, h.id)
+	}
+	c.freedLocked()
+}
+
+// pushReservedLocked queues a frame for which the handle's reservation pays.
+func (h *Handle) pushReservedLocked(k kind, text []byte) {
+	h.conn.queue.unreserve(1, len(text))
+	h.reserved -= len(text)
+	h.conn.queue.push(Frame{kind: k, handle: h, text: text})
+	h.conn.wakeLocked()
+}
+
+// clip cuts text to maxReason bytes without leaving half a rune.
+func clip(text string) string {
+	if len(text) <= maxReason {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxReason], "")
+}

@@ -1,0 +1,136 @@
+package lifecycle
+
+// queue is the one FIFO of a connection, with the accounting of reserved room.
+// It has no lock: the lifecycle lock guards it.
+//
+// Frames of a retired generation stay in place as dead weight, no longer
+// counted, until the writer passes them or compact removes them.
+type queue struct {
+	maxFrames, maxBytes int
+
+	items []Frame
+	head  int // items[:head] are taken
+
+	frames, bytes                 int // live frames in items
+	reservedFrames, reservedBytes int // promised and not pushed yet
+}
+
+// fits reports whether n more frames of b bytes find room beside everything
+// queued and reserved.
+func (q *queue) fits(n, b int) bool {
+	return q.frames+q.reservedFrames+n <= q.maxFrames && q.bytes+q.reservedBytes+b <= q.maxBytes
+}
+
+// fitsHistory is fits for stored events, which may fill half of the queue: the
+// other half stays free for live frames, so that a subscription which asks for
+// much does not make another one look slow (G8).
+func (q *queue) fitsHistory(b int) bool {
+	empty := q.frames == 0
+	return empty && q.fits(1, b) ||
+		q.fits(1, b) && q.frames < q.maxFrames/2 && q.bytes+b <= q.maxBytes/2
+}
+
+func (q *queue) reserve(n, b int) {
+	q.reservedFrames += n
+	q.reservedBytes += b
+}
+
+func (q *queue) unreserve(n, b int) {
+	q.reservedFrames -= n
+	q.reservedBytes -= b
+}
+
+func (q *queue) push(f Frame) {
+	if len(q.items) == cap(q.items) && q.head > len(q.items)/2 {
+		q.shift()
+	}
+	n := f.Len()
+	q.items = append(q.items, f)
+	q.frames++
+	q.bytes += n
+	if f.handle != nil {
+		f.handle.queued++
+		f.handle.queuedBytes += n
+	}
+}
+
+// pop takes the next frame that is still wanted.
+func (q *queue) pop() (f Frame, ok bool) {
+	for q.head < len(q.items) {
+		f, q.items[q.head] = q.items[q.head], Frame{}
+		q.head++
+		if !f.wanted() {
+			continue
+		}
+		q.discount(f)
+		return f, true
+	}
+	q.reset()
+	return Frame{}, false
+}
+
+// wanted is the check at write time of G1, G2 and G3: what was queued for a
+// generation that has been retired since is dropped here.
+func (f Frame) wanted() bool {
+	switch f.kind {
+	case kindControl:
+		return true
+	case kindClosed:
+		return f.handle.closing
+	default:
+		return f.handle.state != retired
+	}
+}
+
+func (q *queue) discount(f Frame) {
+	n := f.Len()
+	q.frames--
+	q.bytes -= n
+	if f.handle != nil {
+		f.handle.queued--
+		f.handle.queuedBytes -= n
+	}
+}
+
+// forget stops counting what is queued for h, which is being retired.
+func (q *queue) forget(h *Handle) {
+	q.frames -= h.queued
+	q.bytes -= h.queuedBytes
+	h.queued, h.queuedBytes = 0, 0
+}
+
+// compact removes dead frames once they outnumber the live ones, which keeps
+// its cost constant per push and the memory of a queue within twice its bound.
+func (q *queue) compact() {
+	const slack = 64
+	if len(q.items)-q.head-q.frames < q.frames+slack {
+		return
+	}
+	kept := q.items[:0]
+	for _, f := range q.items[q.head:] {
+		if f.wanted() {
+			kept = append(kept, f)
+		}
+	}
+	clear(q.items[len(kept):])
+	q.items, q.head = kept, 0
+}
+
+// shift moves the untaken frames to the front instead of growing the slice.
+// It is called when more than half is taken, so a push costs constant time.
+func (q *queue) shift() {
+	n := copy(q.items, q.items[q.head:])
+	clear(q.items[n:])
+	q.items, q.head = q.items[:n], 0
+}
+
+// reset forgets the backing array of an empty queue if it has grown.
+func (q *queue) reset() {
+	const keep = 32
+	q.head = 0
+	if cap(q.items) > keep {
+		q.items = nil
+		return
+	}
+	q.items = q.items[:0]
+}

@@ -1,0 +1,178 @@
+package lifecycle
+
+import (
+	"context"
+
+	"fencepost/relay/wire"
+)
+
+// Answer is reserved room for one answer to the client: exactly one of Send and
+// Drop must be called on it, once, from any goroutine.
+type Answer struct{ conn *Conn }
+
+// ReserveAnswer waits until the queue has room for one answer (G8: the reader
+// stops reading while it has not). It returns ErrClosed or the context's error.
+func (c *Conn) ReserveAnswer(ctx context.Context) (Answer, error) {
+	for {
+		room, err := c.tryAnswer()
+		if room == nil {
+			return Answer{conn: c}, err
+		}
+		if err := c.awaitRoom(ctx, room); err != nil {
+			return Answer{}, err
+		}
+	}
+}
+
+func (c *Conn) tryAnswer() (room <-chan struct{}, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state != open {
+		return nil, ErrClosed
+	}
+	if !c.queue.fits(1, answerBytes) {
+		return c.roomLocked(), nil
+	}
+	c.queue.reserve(1, answerBytes)
+	c.answers++
+	return nil, nil
+}
+
+// Send queues the answer, also while the connection is flushing. It never blocks.
+func (a Answer) Send(text []byte) {
+	c := a.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.queue.unreserve(1, answerBytes)
+	c.answers--
+	if c.state != finished {
+		c.queue.push(Frame{kind: kindControl, text: text})
+	}
+	c.wakeLocked()
+}
+
+// Drop gives the room back.
+func (a Answer) Drop() {
+	c := a.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.queue.unreserve(1, answerBytes)
+	c.answers--
+	c.wakeLocked()
+	c.freedLocked()
+}
+
+// Notify queues an unsolicited frame (NOTICE, the AUTH challenge) and reports
+// whether there was room; the caller counts what was dropped.
+func (c *Conn) Notify(text []byte) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state != open || !c.queue.fits(1, len(text)) {
+		return false
+	}
+	c.queue.push(Frame{kind: kindControl, text: text})
+	c.wakeLocked()
+	return true
+}
+
+// EvictAll ends every current generation with CLOSED, as a drain does.
+func (c *Conn) EvictAll(r wire.Reason) (ended []*Handle) {
+	ended = c.evictAll(r)
+	for _, h := range ended {
+		h.cancel()
+	}
+	return ended
+}
+
+func (c *Conn) evictAll(r wire.Reason) (ended []*Handle) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, h := range c.slots {
+		if h.state != retired {
+			ended = append(ended, h)
+		}
+	}
+	for _, h := range ended {
+		h.endLocked(r)
+	}
+	return ended
+}
+
+// Ready wakes the writer: something can be taken, or the connection closes.
+func (c *Conn) Ready() <-chan struct{} { return c.ready }
+
+// Take moves queued frames to dst until maxBytes are reached, leaving out those
+// of retired generations. done says that the connection is closing and that
+// nothing is left to write, now or later. Only the writer calls it.
+func (c *Conn) Take(dst []Frame, maxBytes int) (frames []Frame, done bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for size := 0; size < maxBytes; {
+		f, ok := c.queue.pop()
+		if !ok {
+			break
+		}
+		if f.kind == kindClosed {
+			f.handle.closing = false
+			delete(c.slots, f.handle.id)
+		}
+		size += f.Len()
+		dst = append(dst, f)
+	}
+	if len(dst) > 0 {
+		c.freedLocked()
+	}
+	return dst, c.state != open && len(dst) == 0 && (c.answers == 0 || c.state == finished)
+}
+
+// Usage is what a connection holds at one moment.
+type Usage struct {
+	Subscriptions int // generations that are not retired
+	Frames, Bytes int // queued and wanted
+	Reserved      int // bytes promised to EOSE, CLOSED and answers
+}
+
+// Usage returns what the connection holds.
+func (c *Conn) Usage() Usage {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return Usage{
+		Subscriptions: c.current, Frames: c.queue.frames, Bytes: c.queue.bytes,
+		Reserved: c.queue.reservedBytes,
+	}
+}
+
+// roomLocked returns a channel that is closed when room is freed.
+func (c *Conn) roomLocked() <-chan struct{} {
+	if c.room == nil {
+		c.room = make(chan struct{})
+	}
+	return c.room
+}
+
+func (c *Conn) freedLocked() {
+	if c.room != nil {
+		close(c.room)
+		c.room = nil
+	}
+}
+
+func (c *Conn) wakeLocked() {
+	select {
+	case c.ready <- struct{}{}:
+	default:
+	}
+}
+
+// awaitRoom waits for the reader: until room is freed, the connection closes or
+// ctx ends.
+func (c *Conn) awaitRoom(ctx context.Context, room <-chan struct{}) error {
+	select {
+	case <-room:
+		return nil
+	case <-c.closing:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
