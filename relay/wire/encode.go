@@ -127,14 +127,18 @@ func appendTags(dst []byte, tags nostr.Tags) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, '[')
-		for j, s := range tag {
-			if j > 0 {
-				dst = append(dst, ',')
-			}
-			dst = AppendString(dst, s)
+		dst = appendStrings(dst, tag)
+	}
+	return append(dst, ']')
+}
+
+func appendStrings(dst []byte, list []string) []byte {
+	dst = append(dst, '[')
+	for i, s := range list {
+		if i > 0 {
+			dst = append(dst, ',')
 		}
-		dst = append(dst, ']')
+		dst = AppendString(dst, s)
 	}
 	return append(dst, ']')
 }

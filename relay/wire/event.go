@@ -21,14 +21,17 @@ func NewEvent(ev nostr.Event) *Event {
 	if ev.Tags == nil {
 		ev.Tags = nostr.Tags{}
 	}
-	return &Event{Event: ev, raw: appendEventJSON(nil, &ev), expires: expiration(ev.Tags)}
+	expires, _ := expiration(ev.Tags)
+	return &Event{Event: ev, raw: appendEventJSON(nil, &ev), expires: expires}
 }
 
 // Raw returns the wire form: a JSON object of exactly the seven fields of
 // NIP-01. The caller must not change it.
 func (e *Event) Raw() []byte { return e.raw }
 
-// Expires returns the NIP-40 expiration in Unix seconds and whether there is one.
+// Expires returns the NIP-40 expiration in Unix seconds and whether there is
+// one. It is 1 for a time of 0, and the largest int64 for one beyond that. A tag
+// that Validate refuses is none.
 func (e *Event) Expires() (at int64, ok bool) { return e.expires, e.expires != 0 }
 
 // Expired reports whether the event must no longer be served at now (NIP-40),
@@ -40,15 +43,29 @@ func (e *Event) Class() Class { return ClassOf(e.Kind) }
 
 // D returns the first value of the first d tag, or "" (NIP-01, addressable events).
 func (e *Event) D() string {
+	d, _ := e.Tag("d")
+	return d
+}
+
+// Tag returns the value of the first tag of that name, "" when it has none, and
+// whether there is such a tag.
+func (e *Event) Tag(name string) (value string, ok bool) {
 	for _, t := range e.Tags {
-		if len(t) > 0 && t[0] == "d" {
-			if len(t) > 1 {
-				return t[1]
-			}
-			return ""
+		if len(t) == 0 || t[0] != name {
+			continue
 		}
+		if len(t) > 1 {
+			value = t[1]
+		}
+		return value, true
 	}
-	return ""
+	return "", false
+}
+
+// Protected reports whether only its author may publish the event (NIP-70).
+func (e *Event) Protected() bool {
+	_, ok := e.Tag("-")
+	return ok
 }
 
 // Address returns "kind:pubkey:d" for a replaceable or addressable event (d is

@@ -13,35 +13,79 @@ type Filter struct {
 
 	// Lists longer than maxLinear, as sets; nil for the others.
 	ids, authors map[string]struct{}
-	tags         map[string]map[string]struct{} // tag name -> values
+	kinds        map[int]struct{}
+
+	tags []tagFilter // in no order
+}
+
+// tagFilter is the condition on one tag name.
+type tagFilter struct {
+	name   string
+	values []string
+	set    map[string]struct{} // nil when values is short
 }
 
 // maxLinear is the length up to which a list is scanned instead of hashed.
 const maxLinear = 8
 
-// NewFilter prepares f. A nil list is absent; an empty one matches nothing.
+// NewFilter prepares f. A nil list is absent; an empty one matches nothing. What
+// a list holds twice is kept once, at its first place. The lists of f are not
+// changed; they may be shared and must not be changed afterwards.
 func NewFilter(f nostr.Filter) *Filter {
-	out := &Filter{Filter: f, ids: setOf(f.IDs), authors: setOf(f.Authors)}
+	out := &Filter{Filter: f}
+	out.IDs, out.ids = unique(f.IDs)
+	out.Authors, out.authors = unique(f.Authors)
+	out.Kinds, out.kinds = unique(f.Kinds)
+	if f.Tags == nil {
+		return out
+	}
+	out.Tags = make(nostr.TagMap, len(f.Tags))
 	for name, values := range f.Tags {
-		if set := setOf(values); set != nil {
-			if out.tags == nil {
-				out.tags = make(map[string]map[string]struct{})
-			}
-			out.tags[name] = set
+		values, set := unique(values)
+		out.Tags[name] = values
+		if values != nil {
+			out.tags = append(out.tags, tagFilter{name: name, values: values, set: set})
 		}
 	}
 	return out
 }
 
-func setOf(values []string) map[string]struct{} {
-	if len(values) <= maxLinear {
-		return nil
+// unique returns list without repetitions, and as a set when it is long.
+func unique[T comparable](list []T) ([]T, map[T]struct{}) {
+	if len(list) <= maxLinear {
+		return uniqueShort(list), nil
 	}
-	set := make(map[string]struct{}, len(values))
-	for _, v := range values {
+	set := make(map[T]struct{}, len(list))
+	for _, v := range list {
 		set[v] = struct{}{}
 	}
-	return set
+	if len(set) == len(list) {
+		return list, set
+	}
+	left, out := make(map[T]struct{}, len(set)), make([]T, 0, len(set))
+	for _, v := range list {
+		if _, again := left[v]; !again {
+			left[v] = struct{}{}
+			out = append(out, v)
+		}
+	}
+	return out, left
+}
+
+func uniqueShort[T comparable](list []T) []T {
+	for i, v := range list {
+		if !slices.Contains(list[:i], v) {
+			continue
+		}
+		out := slices.Clone(list[:i])
+		for _, v := range list[i:] {
+			if !slices.Contains(out, v) {
+				out = append(out, v)
+			}
+		}
+		return out
+	}
+	return list
 }
 
 // MatchesAny reports whether e matches one of the filters. It is the predicate
@@ -61,7 +105,7 @@ func (f *Filter) Matches(e *Event) bool {
 	if f.Since != nil && e.CreatedAt < *f.Since || f.Until != nil && e.CreatedAt > *f.Until {
 		return false
 	}
-	if f.Kinds != nil && !slices.Contains(f.Kinds, e.Kind) {
+	if f.Kinds != nil && !contains(f.Kinds, f.kinds, e.Kind) {
 		return false
 	}
 	if f.IDs != nil && !contains(f.IDs, f.ids, e.ID) {
@@ -70,25 +114,24 @@ func (f *Filter) Matches(e *Event) bool {
 	if f.Authors != nil && !contains(f.Authors, f.authors, e.PubKey) {
 		return false
 	}
-	for name, values := range f.Tags {
-		if values != nil && !f.matchesTag(name, values, e) {
+	for i := range f.tags {
+		if !f.tags[i].matches(e) {
 			return false
 		}
 	}
 	return true
 }
 
-func (f *Filter) matchesTag(name string, values []string, e *Event) bool {
-	set := f.tags[name]
+func (f *tagFilter) matches(e *Event) bool {
 	for _, t := range e.Tags {
-		if len(t) > 1 && t[0] == name && contains(values, set, t[1]) {
+		if len(t) > 1 && t[0] == f.name && contains(f.values, f.set, t[1]) {
 			return true
 		}
 	}
 	return false
 }
 
-func contains(list []string, set map[string]struct{}, v string) bool {
+func contains[T comparable](list []T, set map[T]struct{}, v T) bool {
 	if set != nil {
 		_, ok := set[v]
 		return ok
