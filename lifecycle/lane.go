@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -65,6 +66,8 @@ type laneItem[T any] struct {
 	value T
 	bytes int
 	ready chan struct{} // closed when the parallel stage is done
+
+	panicked any // what prepare panicked with; written before ready is closed
 }
 
 // laneBatch bounds the items of one call of the serial stage.
@@ -97,6 +100,7 @@ func (l *Lane[T]) Push(ctx context.Context, value T, bytes int, prepare func()) 
 	}
 	job := func() {
 		defer close(item.ready)
+		defer func() { item.panicked = recover() }()
 		prepare()
 	}
 	if err := l.pool.Do(ctx, job); err != nil {
@@ -129,6 +133,9 @@ func (l *Lane[T]) run(ctx context.Context) {
 			return
 		}
 		<-first.ready // prepare is short and always ends
+		if first.panicked != nil {
+			panic(first.panicked) // ends this connection and not the shared pool
+		}
 		batch = l.takeReady(batch[:0])
 		l.flush(ctx, batch)
 		clear(batch)
@@ -151,11 +158,11 @@ func (l *Lane[T]) takeReady(batch []T) []T {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := 0
-	for ; n < len(l.items) && n < laneBatch && l.items[n].isReady(); n++ {
+	for ; n < len(l.items) && n < laneBatch && l.items[n].isReady() && l.items[n].panicked == nil; n++ {
 		batch = append(batch, l.items[n].value)
 		l.bytes -= l.items[n].bytes
 	}
-	l.items = append(l.items[:0], l.items[n:]...)
+	l.items = slices.Delete(l.items, 0, n)
 	if l.room != nil {
 		close(l.room)
 		l.room = nil

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"time"
 
@@ -42,11 +43,13 @@ type Store interface {
 	Log(ctx context.Context) (LogInfo, error)
 
 	// Sweep removes events that have expired at now (NIP-40) and voids
-	// ephemeral rows older than a minute. It returns how many rows it changed.
+	// ephemeral rows older than EphemeralAge, oldest due first. It returns how
+	// many rows it voided; removal rows that it added are not counted.
 	Sweep(ctx context.Context, now time.Time) (int, error)
 
-	// Close waits for running commits, then releases the store. Calls that come
-	// later fail with ErrClosed.
+	// Close waits for running commits, then releases the store and whatever
+	// snapshots are still open. Calls that come later fail with ErrClosed; a
+	// second Close does nothing.
 	Close() error
 }
 
@@ -57,8 +60,9 @@ type Write struct {
 
 // Outcome says what became of one Write. Err is nil when the event is durable
 // and has taken Position. ErrDuplicate carries the first position; the other
-// sentinels say why nothing was written; anything else is an internal failure
-// and the event is not stored.
+// sentinels say why nothing was written; anything else is an internal failure:
+// nothing is acknowledged or visible, and only a commit that broke during its
+// fsync may turn out to be stored after all, when the store is opened again.
 type Outcome struct {
 	Position Position
 	Err      error
@@ -95,7 +99,19 @@ const (
 	EntryEvent     EntryType = iota + 1 // a stored event
 	EntryEphemeral                      // an ephemeral event, voided after a minute
 	EntryRemoval                        // an earlier event was removed
-	EntryVoid                           // payload is gone; position and id prefix remain
+	EntryVoid                           // payload is gone; position, id prefix and Void remain
+)
+
+// EphemeralAge is how long the log keeps the payload of an ephemeral event.
+const EphemeralAge = time.Minute
+
+// VoidKind says why a row lost its payload.
+type VoidKind uint8
+
+const (
+	VoidReplaced  VoidKind = iota + 1 // a newer version of the address was stored
+	VoidRemoved                       // a removal row follows later in the log
+	VoidEphemeral                     // it was ephemeral and a minute has passed
 )
 
 // Entry is one row of the log.
@@ -104,6 +120,7 @@ type Entry struct {
 	Type     EntryType
 	Event    *wire.Event // set for EntryEvent and EntryEphemeral
 	Removal  *Removal    // set for EntryRemoval
+	Void     VoidKind    // set for EntryVoid
 	Prefix   [8]byte     // first bytes of the id of the event concerned
 }
 
@@ -114,6 +131,20 @@ type Removal struct {
 	Cause  RemovalCause
 	Target Position
 	Event  *wire.Event
+}
+
+// NewRemoval makes the removal of e, which stands at target.
+func NewRemoval(cause RemovalCause, target Position, e *wire.Event) *Removal {
+	header := e.Event
+	header.Content, header.Sig = "", ""
+	return &Removal{Cause: cause, Target: target, Event: wire.NewEvent(header)}
+}
+
+// PrefixOf returns the first 8 bytes of the event's id.
+func PrefixOf(e *wire.Event) (prefix [8]byte) {
+	// A verified id is hex; of any other only the decodable start is kept.
+	_, _ = hex.Decode(prefix[:], []byte(e.ID[:min(len(e.ID), 16)]))
+	return prefix
 }
 
 // RemovalCause says why an event was removed.
@@ -134,8 +165,9 @@ type Snapshot interface {
 	// created_at first, ties by lowest id, each once. Each filter contributes
 	// at most its own limit (or opt.DefaultLimit). Expired events are left out.
 	Query(ctx context.Context, filters []*wire.Filter, opt QueryOptions) (Rows, error)
-	// Count returns how many distinct stored events match (NIP-45), counting
-	// to at most max; exact is false when it stopped there.
+	// Count returns how many distinct stored events match (NIP-45), limits
+	// aside. It counts to at most max (0 is no bound); exact is false when more
+	// than max match.
 	Count(ctx context.Context, filters []*wire.Filter, max int) (n int, exact bool, err error)
 	Close() error
 }
@@ -149,11 +181,12 @@ type QueryOptions struct {
 
 // Rows walks the result of a query. Not safe for concurrent use.
 type Rows interface {
-	// Next appends up to max records to dst and returns it; io.EOF comes alone,
-	// after the last record. It may read from disk and stops when ctx ends.
+	// Next appends up to max (at least 1) records to dst and returns it; io.EOF
+	// comes alone, after the last record. It may read from disk and stops when ctx ends.
 	Next(ctx context.Context, dst []Record, max int) ([]Record, error)
 	// More reports, once Next returned io.EOF, whether a limit hid further
-	// matching events (NIP-67).
+	// matching events (NIP-67): some filter has a match beyond its own limit, or
+	// MaxTotal cut the answer. A limit of 0 hides nothing.
 	More() bool
 	Close() error
 }

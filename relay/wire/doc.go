@@ -1,11 +1,29 @@
 // Package wire is the vocabulary of the NIP-01 protocol: what a client may
 // send, what the relay answers, and the one predicate that says whether an
-// event matches a filter.
+// event matches a filter. The client's side of it (AppendReq, DecodeRelay) serves
+// this project's own clients.
 //
 // Decoding is strict: a message that is not exactly what NIP-01 describes is an
-// *Error that says what can be answered to it. Encoding appends to the caller's
-// buffer and allocates nothing else. An event keeps its wire form, the JSON
-// bytes of its seven signed fields, which is made once and then only copied.
+// *Error that says what can be answered to it. Refused are, beside what is no
+// JSON: wrong types, null, a field twice, numbers that are not plain integers
+// from 0 to 2^63-1, kinds over 65535, ids, keys and signatures that are not
+// lower-case hex of their length (in ids, authors, #e and #p of a filter too),
+// empty tags, subscription ids that are empty or over MaxSubID runes, half
+// surrogate pairs, invalid UTF-8, unknown fields in a filter, surplus elements in
+// a message. Surplus fields of an event are read, nested at most 32 deep, and
+// dropped. Strings may use every escape of JSON.
+//
+// Decoding takes time and memory in proportion to the message, whatever it
+// holds; the caller bounds the size of messages.
+//
+// Encoding appends to the caller's buffer and allocates nothing else. Strings
+// handed to it must be valid UTF-8, as all decoded ones are.
+//
+// An event keeps its wire form, the JSON bytes of its seven signed fields, which
+// is made once and then only copied. It is the received bytes when they hold
+// just those fields, no blank outside strings and no escapes where none can be
+// needed; otherwise it is rendered anew. An event keeps at most 512 bytes of
+// the message around it in memory.
 //
 // Nothing here blocks, locks or starts a goroutine. Decoded values are not
 // changed after they are returned and may be shared by goroutines.
