@@ -1,0 +1,124 @@
+package storetest
+
+import (
+	"context"
+	"io"
+	"slices"
+
+	"fencepost/relay/store"
+	"fencepost/relay/wire"
+)
+
+// snapshot is the rows of one moment.
+type snapshot struct {
+	fake   *Fake
+	rows   []row
+	closed bool
+}
+
+func (s *snapshot) Applied() store.Position { return store.Position(len(s.rows)) }
+
+// Query computes the whole answer at once.
+func (s *snapshot) Query(ctx context.Context, filters []*wire.Filter, opt store.QueryOptions) (store.Rows, error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	out := &rows{snapshot: s}
+	kept := make(map[store.Position]store.Record)
+	now := s.fake.now().Unix()
+	for _, f := range filters {
+		found := s.matching(now, f)
+		limit := opt.Limit(f)
+		if len(found) > limit {
+			found = found[:limit]
+			out.more = out.more || limit > 0
+		}
+		for _, r := range found {
+			kept[r.Position] = r
+		}
+	}
+	for _, r := range kept {
+		out.left = append(out.left, r)
+	}
+	sortNewest(out.left)
+	if opt.MaxTotal > 0 && len(out.left) > opt.MaxTotal {
+		out.left, out.more = out.left[:opt.MaxTotal], true
+	}
+	return out, nil
+}
+
+func (s *snapshot) Count(ctx context.Context, filters []*wire.Filter, limit int) (n int, exact bool, err error) {
+	if err := s.ready(ctx); err != nil {
+		return 0, false, err
+	}
+	n = len(s.matching(s.fake.now().Unix(), filters...))
+	if limit > 0 && n > limit {
+		return limit, false, nil
+	}
+	return n, true, nil
+}
+
+func (s *snapshot) Close() error {
+	s.closed = true
+	return nil
+}
+
+// matching returns what matches any of the filters, newest first.
+func (s *snapshot) matching(now int64, filters ...*wire.Filter) []store.Record {
+	var out []store.Record
+	for _, r := range s.rows {
+		if r.live() && !r.Event.Expired(now) && wire.MatchesAny(filters, r.Event) {
+			out = append(out, store.Record{Position: r.Position, Event: r.Event})
+		}
+	}
+	sortNewest(out)
+	return out
+}
+
+func (s *snapshot) ready(ctx context.Context) error {
+	s.fake.mu.Lock()
+	defer s.fake.mu.Unlock()
+	if s.closed {
+		return store.ErrClosed
+	}
+	return s.fake.readyLocked(ctx)
+}
+
+func sortNewest(records []store.Record) {
+	slices.SortFunc(records, func(a, b store.Record) int {
+		switch {
+		case store.Newer(a.Event, b.Event):
+			return -1
+		case store.Newer(b.Event, a.Event):
+			return 1
+		default:
+			return 0
+		}
+	})
+}
+
+// rows hands out an answer that is already there.
+type rows struct {
+	snapshot *snapshot
+	left     []store.Record
+	more     bool
+	ended    bool
+}
+
+func (r *rows) Next(ctx context.Context, dst []store.Record, limit int) ([]store.Record, error) {
+	if err := r.snapshot.ready(ctx); err != nil {
+		return dst, err
+	}
+	if len(r.left) == 0 {
+		r.ended = true
+		return dst, io.EOF
+	}
+	n := min(limit, len(r.left))
+	dst = append(dst, r.left[:n]...)
+	r.left = r.left[n:]
+	return dst, nil
+}
+
+func (r *rows) More() bool { return r.ended && r.more }
+
+func (r *rows) Close() error { return nil }
