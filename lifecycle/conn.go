@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync"
 
-	"fencepost/lifecycle/pause"
 	"fencepost/relay/wire"
 )
 
@@ -20,8 +19,7 @@ type Options struct {
 	ID       uint64
 	Peer     Peer
 	Limits   Limits
-	CloseAck bool        // answer CLOSE with CLOSED (D6)
-	Pause    *pause.Hook // nil outside tests
+	CloseAck bool // answer CLOSE with CLOSED (D6)
 }
 
 // Cause says why a connection ends. Code is of RFC 6455 section 7.4.
@@ -37,7 +35,6 @@ type Conn struct {
 	peer     Peer
 	limits   Limits
 	closeAck bool
-	pause    *pause.Hook
 	group    *Group
 	queries  chan struct{} // semaphore of running queries; never closed
 	ready    chan struct{} // wakes the writer; capacity 1, never closed
@@ -73,7 +70,7 @@ const (
 // NewConn returns an open connection whose goroutines end with ctx.
 func NewConn(ctx context.Context, o Options) *Conn {
 	return &Conn{
-		id: o.ID, peer: o.Peer, limits: o.Limits, closeAck: o.CloseAck, pause: o.Pause,
+		id: o.ID, peer: o.Peer, limits: o.Limits, closeAck: o.CloseAck,
 		group:   NewGroup(ctx),
 		queries: make(chan struct{}, o.Limits.Queries),
 		ready:   make(chan struct{}, 1),

@@ -132,15 +132,18 @@ func (g *Group) Running() map[string]int {
 
 // Query runs fn in the connection's group once one of its query places is free:
 // a slow query holds up later queries of its own connection and nothing else.
-// It never blocks. fn does not run if ctx ends first.
-func (c *Conn) Query(ctx context.Context, name string, fn func()) bool {
+// It never blocks. If ctx or the connection ends first, fn runs without a place
+// and finds its context ended. It returns false if the connection is over.
+func (c *Conn) Query(ctx context.Context, name string, fn func(ctx context.Context)) bool {
 	return c.group.Go(name, func(life context.Context) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(life, cancel)()
 		select {
 		case c.queries <- struct{}{}:
 			defer func() { <-c.queries }()
-			fn()
 		case <-ctx.Done():
-		case <-life.Done():
 		}
+		fn(ctx)
 	})
 }
