@@ -196,3 +196,10 @@ type Record struct {
 	Position Position
 	Event    *wire.Event
 }
+
+// Matches reports whether the row is an event that matches one of the filters
+// and may be served at now, in Unix seconds (G7).
+func (e *Entry) Matches(filters []*wire.Filter, now int64) bool {
+	return e.Event != nil && e.Type != EntryRemoval &&
+		wire.MatchesAny(filters, e.Event) && !e.Event.Expired(now)
+}

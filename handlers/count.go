@@ -1,0 +1,53 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"fencepost/relay/wire"
+)
+
+// count answers COUNT (NIP-45) in a query of its own. It shares nothing with a
+// subscription of the same id. A refusal is CLOSED, as NIP-45 says.
+func (s *Session) count(ctx context.Context, m *wire.CountMessage) {
+	answer, err := s.conn.ReserveAnswer(ctx)
+	if err != nil {
+		return // the connection is ending
+	}
+	if err := s.checkFilters(m.Filters); err != nil {
+		answer.Send(wire.AppendClosed(nil, m.ID, reason(err, "could not read the filters")))
+		return
+	}
+	started := s.conn.Query(ctx, "count", func(ctx context.Context) {
+		n, exact, err := s.countStored(ctx, m.Filters)
+		switch {
+		case err == nil:
+			answer.Send(wire.AppendCount(nil, m.ID, n, exact))
+		case ctx.Err() != nil:
+			answer.Drop()
+		default:
+			s.log.Error("count failed", "conn", s.conn.ID(), "err", err)
+			answer.Send(wire.AppendClosed(nil, m.ID, wire.Because(wire.Failed, "could not count")))
+		}
+	})
+	if !started {
+		answer.Drop()
+	}
+}
+
+func (s *Session) countStored(ctx context.Context, filters []*wire.Filter) (n int, exact bool, err error) {
+	begin := s.now()
+	snap, err := s.store.Snapshot(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	defer func() { err = errors.Join(err, snap.Close()) }()
+	most := s.limits.Load().MaxCount
+	if most == 0 {
+		most = math.MaxInt
+	}
+	n, exact, err = snap.Count(ctx, filters, most)
+	s.metrics.Query(s.now().Sub(begin), 0)
+	return n, exact, err
+}

@@ -1,0 +1,102 @@
+package handlers
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"fencepost/lifecycle"
+	"fencepost/lifecycle/pause"
+	"fencepost/relay/store"
+	"fencepost/relay/wire"
+)
+
+// Store is what the handlers ask of a store; see store.Store for the promises.
+type Store interface {
+	Append(ctx context.Context, writes []store.Write) []store.Outcome
+	Snapshot(ctx context.Context) (store.Snapshot, error)
+	ReadLog(ctx context.Context, after store.Position, max int) ([]store.Entry, error)
+}
+
+// Index is where live subscriptions are found by the fan-out.
+type Index interface {
+	Add(h *lifecycle.Handle)
+	Remove(h *lifecycle.Handle) bool
+}
+
+// Access decides what the holder of keys may do. A refusal is a wire.Reason.
+type Access interface {
+	MayWrite(keys []string, ev *wire.Event) error
+	MayRead(keys []string, filters []*wire.Filter) error
+}
+
+// Metrics counts what the handlers see.
+type Metrics interface {
+	Message(verb string)
+	EventOutcome(outcome string)
+	SubscriptionEnded(reason string)
+	Query(d time.Duration, events int)
+}
+
+// Options make Handlers. Everything but Pause must be set.
+type Options struct {
+	Store   Store
+	Index   Index
+	Begun   func() store.Position // the position that the fan-out has begun
+	Access  Access
+	Metrics Metrics
+	Pool    *lifecycle.Pool // checks signatures
+	Now     func() time.Time
+	Logger  *slog.Logger
+	Limits  Limits
+	Pause   *pause.Hook
+}
+
+// Limits bound what a client may ask for; 0 is no bound.
+type Limits struct {
+	Filters      int // a REQ or COUNT
+	FilterValues int // list values of one filter
+	MaxLimit     int // stored events of one filter
+	DefaultLimit int // the same for a filter without limit
+	MaxTotal     int // stored events of one REQ
+	MaxCount     int // events that a COUNT counts
+	Tags         int // tags of an event
+	TagBytes     int // bytes of one element of a tag
+	Content      int // characters of an event's content
+	MinPoW       int // leading zero bits of an id (NIP-13)
+
+	CreatedPast   time.Duration // how far created_at may lie back
+	CreatedFuture time.Duration // how far it may lie ahead
+	AuthWindow    time.Duration // how far created_at of an AUTH event may be off (NIP-42)
+	URLs          []string      // the relay's public URLs; empty: what the client connected to
+}
+
+// Handlers answers the messages of all connections.
+type Handlers struct {
+	// Set at construction, never changed.
+	store   Store
+	index   Index
+	begun   func() store.Position
+	access  Access
+	metrics Metrics
+	pool    *lifecycle.Pool
+	now     func() time.Time
+	log     *slog.Logger
+	pause   *pause.Hook
+
+	limits atomic.Pointer[Limits] // swapped whole by SetLimits
+}
+
+// New returns handlers that share o's parts.
+func New(o Options) *Handlers {
+	h := &Handlers{
+		store: o.Store, index: o.Index, begun: o.Begun, access: o.Access, metrics: o.Metrics,
+		pool: o.Pool, now: o.Now, log: o.Logger, pause: o.Pause,
+	}
+	h.SetLimits(o.Limits)
+	return h
+}
+
+// SetLimits replaces the limits for messages that are read from now on.
+func (h *Handlers) SetLimits(l Limits) { h.limits.Store(&l) }

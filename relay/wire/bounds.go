@@ -1,0 +1,18 @@
+package wire
+
+import "unicode/utf8"
+
+// ValidSub reports whether id can name a subscription (NIP-01): 1 to MaxSubID
+// characters of UTF-8.
+func ValidSub(id string) bool {
+	return id != "" && utf8.ValidString(id) && utf8.RuneCountInString(id) <= MaxSubID
+}
+
+// Values returns how many list values the filter holds.
+func (f *Filter) Values() int {
+	n := len(f.IDs) + len(f.Authors) + len(f.Kinds)
+	for _, values := range f.Tags {
+		n += len(values)
+	}
+	return n
+}
