@@ -1,0 +1,119 @@
+package config
+
+import (
+	"log/slog"
+	"math"
+	"net/netip"
+	"time"
+)
+
+// Config is the whole configuration. The meaning and unit of each field stand in
+// the table of keys.
+type Config struct {
+	Listen        string // host:port
+	Data          string // folder
+	Relay         Relay
+	Log           Log
+	Network       Network
+	WebSocket     WebSocket
+	Queue         Queue
+	Subscriptions Subscriptions
+	Events        Events
+	Auth          Auth
+	Store         Store
+}
+
+// Relay is what the relay says about itself (NIP-11).
+type Relay struct {
+	Name           string
+	Description    string
+	PubKey         string // hex, or ""
+	Contact        string
+	Icon           string // URL, or ""
+	Banner         string // URL, or ""
+	Software       string // URL, or ""
+	PostingPolicy  string // URL, or ""
+	TermsOfService string // URL, or ""
+	URLs           []string
+}
+
+// Log says what is logged and how.
+type Log struct {
+	Level  slog.Level
+	Format Format
+}
+
+// Network is the HTTP server and who may connect.
+type Network struct {
+	TrustedProxies           []netip.Prefix
+	MaxConnections           int // 0 is off
+	MaxConnectionsPerAddress int // 0 is off
+	HandshakeTimeout         time.Duration
+	ReadTimeout              time.Duration
+	IdleTimeout              time.Duration
+	DrainTimeout             time.Duration
+}
+
+// WebSocket is the transport of one connection.
+type WebSocket struct {
+	MaxMessage   Size
+	Compression  bool
+	PingInterval time.Duration // 0 is off
+	PongTimeout  time.Duration
+	WriteTimeout time.Duration
+	FlushTimeout time.Duration
+}
+
+// Queue is the outbound queue of one connection and the hold of one replay.
+type Queue struct {
+	MaxFrames   int
+	MaxBytes    Size
+	HoldFrames  int
+	HoldBytes   Size
+	RoomTimeout time.Duration
+}
+
+// Subscriptions bounds what a connection may ask for.
+type Subscriptions struct {
+	CloseAck        bool
+	Max             int
+	MaxFilters      int // 0 is off
+	MaxFilterValues int // 0 is off
+	MaxLimit        int // 0 is off
+	DefaultLimit    int // 0 is off
+	MaxTotal        int // 0 is off
+	MaxCount        int // 0 is off
+	Queries         int
+}
+
+// Events bounds what is accepted.
+type Events struct {
+	MaxTags         int // 0 is off
+	MaxTagValue     int // characters; 0 is off
+	MaxContent      int // characters; 0 is off
+	MinPoW          int // leading zero bits; 0 is off
+	CreatedAtPast   time.Duration
+	CreatedAtFuture time.Duration
+	Pending         int
+	PendingBytes    Size
+}
+
+// Auth is NIP-42.
+type Auth struct {
+	Require Requirement
+	Window  time.Duration
+}
+
+// Store is the embedded store.
+type Store struct {
+	Cache Size
+}
+
+// Bound returns n, or the largest int when n is 0, which means that the limit is
+// off. It serves callers that compare with "more than".
+func Bound(n int) int {
+	if n == 0 {
+		return math.MaxInt
+	}
+	return n
+}

@@ -1,0 +1,61 @@
+package config
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Default returns the configuration of a relay that was given none. It is valid.
+func Default() Config {
+	return Config{
+		Listen: "0.0.0.0:7447",
+		Data:   "./data",
+		Relay: Relay{
+			Name:        "Fencepost",
+			Description: "A Nostr relay",
+		},
+		Log: Log{Level: slog.LevelInfo, Format: FormatText},
+		Network: Network{
+			MaxConnections:           10_000,
+			MaxConnectionsPerAddress: 100,
+			HandshakeTimeout:         10 * time.Second,
+			ReadTimeout:              30 * time.Second,
+			IdleTimeout:              time.Minute,
+			DrainTimeout:             15 * time.Second,
+		},
+		WebSocket: WebSocket{
+			MaxMessage:   512 * KiB,
+			PingInterval: 30 * time.Second,
+			PongTimeout:  30 * time.Second,
+			WriteTimeout: 10 * time.Second,
+			FlushTimeout: 5 * time.Second,
+		},
+		Queue: Queue{
+			MaxFrames:   16_384,
+			MaxBytes:    4 * MiB,
+			HoldFrames:  512,
+			HoldBytes:   512 * KiB,
+			RoomTimeout: 30 * time.Second,
+		},
+		Subscriptions: Subscriptions{
+			Max:             300,
+			MaxFilters:      32,
+			MaxFilterValues: 2_000,
+			MaxLimit:        5_000,
+			DefaultLimit:    500,
+			MaxTotal:        10_000,
+			MaxCount:        1_000_000,
+			Queries:         4,
+		},
+		Events: Events{
+			MaxTags:         4_000,
+			MaxTagValue:     65_536,
+			MaxContent:      262_144,
+			CreatedAtFuture: 15 * time.Minute,
+			Pending:         256,
+			PendingBytes:    4 * MiB,
+		},
+		Auth:  Auth{Require: RequireNone, Window: 10 * time.Minute},
+		Store: Store{Cache: 128 * MiB},
+	}
+}

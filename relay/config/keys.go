@@ -1,0 +1,118 @@
+package config
+
+import (
+	"math"
+	"strings"
+	"time"
+)
+
+// key is one row of the table: everything there is to know about one setting.
+type key struct {
+	name  string // section.key, or key alone
+	doc   string // meaning and unit, one line
+	when  effect
+	field func(*Config) any // pointer to the field
+	rule  rule
+}
+
+// effect says when a changed value counts.
+type effect uint8
+
+const (
+	atOnce        effect = iota // after a reload
+	atNextConnect               // after a reload, for connections that are opened then
+	atRestart
+)
+
+func (k key) section() string {
+	section, _, ok := strings.Cut(k.name, ".")
+	if !ok {
+		return ""
+	}
+	return section
+}
+
+func (k key) leaf() string { return k.name[strings.LastIndexByte(k.name, '.')+1:] }
+
+// env returns the name of the key in the environment.
+func (k key) env() string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(k.name, ".", "_"))
+}
+
+const (
+	whyMemory = "it bounds the memory of a connection; it can be raised, not turned off"
+	whyHang   = "without it a peer could hold a connection for ever; it can be raised, not turned off"
+)
+
+var (
+	orOff     = number{min: 1, off: true}
+	bounded   = number{min: 1, why: whyMemory}
+	timeout   = number{min: int64(time.Millisecond), why: whyHang}
+	timeOrOff = number{min: int64(time.Second), off: true}
+)
+
+// keys is the table, in the order in which it is printed. Rows of one section
+// stand together.
+var keys = []key{
+	{"listen", "address and port of the server", atRestart, func(c *Config) any { return &c.Listen }, text(checkListen)},
+	{"data", "folder of the embedded store", atRestart, func(c *Config) any { return &c.Data }, text(notEmpty)},
+
+	{"relay.name", "name that clients show", atOnce, func(c *Config) any { return &c.Relay.Name }, nil},
+	{"relay.description", "plain text, paragraphs apart by an empty line", atOnce, func(c *Config) any { return &c.Relay.Description }, nil},
+	{"relay.pubkey", "the operator's public key, 64 characters of lower-case hex", atOnce, func(c *Config) any { return &c.Relay.PubKey }, text(checkPubKey)},
+	{"relay.contact", "another way to reach the operator, such as mailto:...", atOnce, func(c *Config) any { return &c.Relay.Contact }, nil},
+	{"relay.icon", "URL of a square picture", atOnce, func(c *Config) any { return &c.Relay.Icon }, text(checkLink)},
+	{"relay.banner", "URL of a wide picture", atOnce, func(c *Config) any { return &c.Relay.Banner }, text(checkLink)},
+	{"relay.software", "URL of the software's homepage, as NIP-11 shows it", atOnce, func(c *Config) any { return &c.Relay.Software }, text(checkLink)},
+	{"relay.posting_policy", "URL of the rules for posting", atOnce, func(c *Config) any { return &c.Relay.PostingPolicy }, text(checkLink)},
+	{"relay.terms_of_service", "URL of the terms of service", atOnce, func(c *Config) any { return &c.Relay.TermsOfService }, text(checkLink)},
+	{"relay.urls", "public URLs with their path (ws:// or wss://), which AUTH is checked against; the path is where the socket is served", atOnce, func(c *Config) any { return &c.Relay.URLs }, urls{}},
+
+	{"log.level", "debug, info, warn or error", atOnce, func(c *Config) any { return &c.Log.Level }, enum{}},
+	{"log.format", "text or json", atRestart, func(c *Config) any { return &c.Log.Format }, enum{}},
+
+	{"network.trusted_proxies", "addresses or prefixes whose X-Forwarded-For is believed", atOnce, func(c *Config) any { return &c.Network.TrustedProxies }, nil},
+	{"network.max_connections", "open connections; 0 is off", atOnce, func(c *Config) any { return &c.Network.MaxConnections }, orOff},
+	{"network.max_connections_per_address", "open connections of one client address; 0 is off", atOnce, func(c *Config) any { return &c.Network.MaxConnectionsPerAddress }, orOff},
+	{"network.handshake_timeout", "time for the headers of a request", atRestart, func(c *Config) any { return &c.Network.HandshakeTimeout }, timeout},
+	{"network.read_timeout", "time for a whole HTTP request", atRestart, func(c *Config) any { return &c.Network.ReadTimeout }, timeout},
+	{"network.idle_timeout", "time that an HTTP connection waits for its next request", atRestart, func(c *Config) any { return &c.Network.IdleTimeout }, timeout},
+	{"network.drain_timeout", "time to finish when the relay stops", atOnce, func(c *Config) any { return &c.Network.DrainTimeout }, timeout},
+
+	{"websocket.max_message", "bytes of one message from a client", atNextConnect, func(c *Config) any { return &c.WebSocket.MaxMessage }, number{min: int64(KiB), max: int64(GiB), why: whyMemory}},
+	{"websocket.compression", "offer permessage-deflate; saves bytes, costs processor time and memory", atNextConnect, func(c *Config) any { return &c.WebSocket.Compression }, nil},
+	{"websocket.ping_interval", "time between pings; 0 is off: a dead peer is then noticed late", atNextConnect, func(c *Config) any { return &c.WebSocket.PingInterval }, timeOrOff},
+	{"websocket.pong_timeout", "time for the answer to a ping before the peer counts as dead", atNextConnect, func(c *Config) any { return &c.WebSocket.PongTimeout }, timeout},
+	{"websocket.write_timeout", "time for one write to the socket", atNextConnect, func(c *Config) any { return &c.WebSocket.WriteTimeout }, timeout},
+	{"websocket.flush_timeout", "time to write what is queued when a connection closes", atNextConnect, func(c *Config) any { return &c.WebSocket.FlushTimeout }, timeout},
+
+	{"queue.max_frames", "frames that wait for one client, reserved ones included", atNextConnect, func(c *Config) any { return &c.Queue.MaxFrames }, bounded},
+	{"queue.max_bytes", "bytes that wait for one client, reserved ones included", atNextConnect, func(c *Config) any { return &c.Queue.MaxBytes }, bounded},
+	{"queue.hold_frames", "live events kept while a subscription replays stored ones", atNextConnect, func(c *Config) any { return &c.Queue.HoldFrames }, bounded},
+	{"queue.hold_bytes", "bytes of them", atNextConnect, func(c *Config) any { return &c.Queue.HoldBytes }, bounded},
+	{"queue.room_timeout", "time that stored events wait for a client that does not read", atNextConnect, func(c *Config) any { return &c.Queue.RoomTimeout }, timeout},
+
+	{"subscriptions.close_ack", "answer CLOSE with CLOSED", atNextConnect, func(c *Config) any { return &c.Subscriptions.CloseAck }, nil},
+	{"subscriptions.max", "open subscriptions of a connection", atNextConnect, func(c *Config) any { return &c.Subscriptions.Max }, number{min: 1, why: "each one reserves room in the queue; it can be raised, not turned off"}},
+	{"subscriptions.max_filters", "filters of a REQ or COUNT; 0 is off", atOnce, func(c *Config) any { return &c.Subscriptions.MaxFilters }, orOff},
+	{"subscriptions.max_filter_values", "values in all lists of one filter; 0 is off", atOnce, func(c *Config) any { return &c.Subscriptions.MaxFilterValues }, orOff},
+	{"subscriptions.max_limit", "stored events for one filter, a higher limit is lowered to it; 0 is off", atOnce, func(c *Config) any { return &c.Subscriptions.MaxLimit }, orOff},
+	{"subscriptions.default_limit", "stored events for a filter without limit; 0 is off", atOnce, func(c *Config) any { return &c.Subscriptions.DefaultLimit }, orOff},
+	{"subscriptions.max_total", "stored events for all filters of a REQ; 0 is off", atOnce, func(c *Config) any { return &c.Subscriptions.MaxTotal }, orOff},
+	{"subscriptions.max_count", "events that a COUNT counts at most; 0 is off", atOnce, func(c *Config) any { return &c.Subscriptions.MaxCount }, orOff},
+	{"subscriptions.queries", "queries of a connection that run at once", atNextConnect, func(c *Config) any { return &c.Subscriptions.Queries }, number{min: 1, max: 1024, why: "each one holds a snapshot; it can be raised, not turned off"}},
+
+	{"events.max_tags", "tags of an event; 0 is off", atOnce, func(c *Config) any { return &c.Events.MaxTags }, orOff},
+	{"events.max_tag_value", "characters of one element of a tag; 0 is off", atOnce, func(c *Config) any { return &c.Events.MaxTagValue }, orOff},
+	{"events.max_content", "characters of the content; 0 is off", atOnce, func(c *Config) any { return &c.Events.MaxContent }, orOff},
+	{"events.min_pow", "leading zero bits that an event id must have (NIP-13); 0 is off", atOnce, func(c *Config) any { return &c.Events.MinPoW }, number{min: 1, max: 256, off: true}},
+	{"events.created_at_past", "how far created_at may lie in the past; 0s is off", atOnce, func(c *Config) any { return &c.Events.CreatedAtPast }, timeOrOff},
+	{"events.created_at_future", "how far created_at may lie in the future; 0s is off", atOnce, func(c *Config) any { return &c.Events.CreatedAtFuture }, timeOrOff},
+	{"events.pending", "events of a connection that were read and are not answered yet", atNextConnect, func(c *Config) any { return &c.Events.Pending }, bounded},
+	{"events.pending_bytes", "bytes of them", atNextConnect, func(c *Config) any { return &c.Events.PendingBytes }, bounded},
+
+	{"auth.require", "who must authenticate: none (only where an event or filter needs it), write or all", atOnce, func(c *Config) any { return &c.Auth.Require }, enum{}},
+	{"auth.window", "how far created_at of an AUTH event may be from now", atOnce, func(c *Config) any { return &c.Auth.Window }, number{min: int64(time.Second), max: math.MaxInt64, why: "an old AUTH event could be used again"}},
+
+	{"store.cache", "memory of the store's block cache, in bytes", atRestart, func(c *Config) any { return &c.Store.Cache }, number{min: int64(MiB), why: "reads need it; it can be raised, not turned off"}},
+}

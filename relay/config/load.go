@@ -1,0 +1,117 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+const (
+	envPrefix = "FENCEPOST_"
+	envFile   = "FENCEPOST_CONFIG" // names the file; the command reads it
+	envTest   = "FENCEPOST_TEST_"  // belongs to tests
+)
+
+// Load reads the file at path ("" for none), then env, a list of NAME=value as
+// os.Environ returns it, then applies the overrides, and validates. The error
+// joins all problems, each a *Problem.
+func Load(path string, env []string, overrides ...func(*Config)) (Config, error) {
+	if path == "" {
+		return load("", nil, env, overrides)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Config{}, fmt.Errorf("read configuration: %w", err)
+	}
+	return load(path, data, env, overrides)
+}
+
+func load(path string, data []byte, env []string, overrides []func(*Config)) (Config, error) {
+	l := loader{config: Default(), bad: make(map[string]bool)}
+	fileErr := l.file(path, data)
+	l.env(env)
+	for _, f := range overrides {
+		f(&l.config)
+	}
+	if fileErr == nil {
+		l.problems = append(l.problems, l.config.problems(l.bad)...)
+	}
+	if err := errors.Join(fileErr, join(l.problems)); err != nil {
+		return Config{}, err
+	}
+	return l.config, nil
+}
+
+// loader collects values and problems.
+type loader struct {
+	config   Config
+	bad      map[string]bool // keys whose value could not be read
+	problems []*Problem
+}
+
+func (l *loader) problem(p Problem) { l.problems = append(l.problems, &p) }
+
+// file returns an error only when the whole file is unreadable.
+func (l *loader) file(path string, data []byte) error {
+	var tree map[string]any
+	if err := toml.Unmarshal(data, &tree); err != nil {
+		return &Problem{Text: fmt.Sprintf("%s: %v", path, err)}
+	}
+	for _, name := range slices.Sorted(maps.Keys(tree)) {
+		table, ok := tree[name].(map[string]any)
+		switch {
+		case ok && isSection(name):
+			for _, leaf := range slices.Sorted(maps.Keys(table)) {
+				l.value(name, leaf, table[leaf])
+			}
+		case !ok && isSection(name):
+			l.problem(Problem{Key: name, Text: "must be a table: [" + name + "]"})
+		default:
+			l.value("", name, tree[name])
+		}
+	}
+	return nil
+}
+
+func isSection(name string) bool {
+	return name != "" && slices.ContainsFunc(keys, func(k key) bool { return k.section() == name })
+}
+
+func (l *loader) value(section, leaf string, raw any) {
+	i := slices.IndexFunc(keys, func(k key) bool { return k.section() == section && k.leaf() == leaf })
+	if i < 0 {
+		path := toml.Key{section, leaf}
+		if section == "" {
+			path = path[1:]
+		}
+		l.problem(Problem{Key: path.String(), Text: "unknown key"})
+		return
+	}
+	if err := set(keys[i].field(&l.config), raw); err != nil {
+		l.bad[keys[i].name] = true
+		l.problem(Problem{Key: keys[i].name, Text: err.Error()})
+	}
+}
+
+func (l *loader) env(env []string) {
+	for _, entry := range env {
+		name, value, _ := strings.Cut(entry, "=")
+		if !strings.HasPrefix(name, envPrefix) || name == envFile || strings.HasPrefix(name, envTest) {
+			continue
+		}
+		i := slices.IndexFunc(keys, func(k key) bool { return k.env() == name })
+		if i < 0 {
+			l.problem(Problem{Key: name, Text: "unknown variable"})
+			continue
+		}
+		if err := setText(keys[i].field(&l.config), value); err != nil {
+			l.bad[keys[i].name] = true
+			l.problem(Problem{Key: keys[i].name, From: name, Text: err.Error()})
+		}
+	}
+}
