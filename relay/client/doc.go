@@ -1,0 +1,11 @@
+// Package client is a small WebSocket client of the NIP-01 protocol, for this
+// project's own programs: mirrors, sync, the storm, benchmarks and tests.
+//
+// One goroutine a client reads: it decodes strictly, gives each OK to the Publish
+// that waits for it, and everything else to Next in the order received. Between
+// reader and Next stands a bounded buffer. When it is full the reader waits, and
+// so do the OKs behind it: whoever opens subscriptions must keep calling Next.
+//
+// A client does not reconnect and keeps no subscriptions. It answers a challenge
+// (NIP-42) only when told to. Close ends the reader and waits for it.
+package client
