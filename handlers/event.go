@@ -69,19 +69,22 @@ func (s *Session) checkSize(ev *wire.Event) error {
 	if l.Tags > 0 && len(ev.Tags) > l.Tags {
 		return wire.Because(wire.Invalid, fmt.Sprintf("more than %d tags", l.Tags))
 	}
-	if l.Content > 0 && len(ev.Content) > l.Content && utf8.RuneCountInString(ev.Content) > l.Content {
+	if longer(ev.Content, l.Content) {
 		return wire.Because(wire.Invalid, fmt.Sprintf("content is longer than %d characters", l.Content))
 	}
-	if l.TagBytes > 0 {
-		for _, tag := range ev.Tags {
-			for _, v := range tag {
-				if len(v) > l.TagBytes {
-					return wire.Because(wire.Invalid, fmt.Sprintf("a tag value is longer than %d bytes", l.TagBytes))
-				}
+	for _, tag := range ev.Tags {
+		for _, v := range tag {
+			if longer(v, l.TagValue) {
+				return wire.Because(wire.Invalid, fmt.Sprintf("a tag value is longer than %d characters", l.TagValue))
 			}
 		}
 	}
 	return nil
+}
+
+// longer reports whether s has more than most characters; a most of 0 is no bound.
+func longer(s string, most int) bool {
+	return most > 0 && len(s) > most && utf8.RuneCountInString(s) > most
 }
 
 func (s *Session) checkTime(ev *wire.Event) error {

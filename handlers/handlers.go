@@ -62,7 +62,7 @@ type Limits struct {
 	MaxTotal     int // stored events of one REQ
 	MaxCount     int // events that a COUNT counts
 	Tags         int // tags of an event
-	TagBytes     int // bytes of one element of a tag
+	TagValue     int // characters of one element of a tag
 	Content      int // characters of an event's content
 	MinPoW       int // leading zero bits of an id (NIP-13)
 

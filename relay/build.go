@@ -1,0 +1,111 @@
+package relay
+
+import (
+	"context"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"fencepost/handlers"
+	"fencepost/lifecycle"
+	"fencepost/registry"
+	"fencepost/registry/index"
+	"fencepost/relay/access"
+	"fencepost/relay/config"
+	"fencepost/relay/conn"
+	"fencepost/relay/metrics"
+	"fencepost/relay/outbox"
+	"fencepost/relay/store"
+	"fencepost/relay/store/embedded"
+	"fencepost/relay/web"
+)
+
+// What the parts ask of each other.
+var (
+	_ store.Store      = (*embedded.Store)(nil)
+	_ handlers.Store   = (*embedded.Store)(nil)
+	_ outbox.Log       = (*embedded.Store)(nil)
+	_ handlers.Index   = (*index.Index)(nil)
+	_ outbox.Index     = (*index.Index)(nil)
+	_ handlers.Access  = (*access.Policy)(nil)
+	_ handlers.Metrics = (*metrics.Metrics)(nil)
+	_ outbox.Metrics   = (*metrics.Metrics)(nil)
+	_ conn.Metrics     = (*metrics.Metrics)(nil)
+	_ conn.Session     = (*handlers.Session)(nil)
+)
+
+// OpenStore opens the store that c names. It must be closed.
+func OpenStore(c config.Config, log *slog.Logger) (store.Store, error) {
+	return embedded.Open(c.Data, embedded.Options{Now: time.Now, CacheBytes: int64(c.Store.Cache), Logger: log})
+}
+
+// parts are what New wires together.
+type parts struct {
+	store    store.Store
+	registry *registry.Registry
+	index    *index.Index
+	metrics  *metrics.Metrics
+	access   *access.Policy
+	follower *outbox.Follower
+	handlers *handlers.Handlers
+	conns    *conn.Server
+}
+
+// build wires a relay over s. head is the end of the log as of now.
+func build(g *lifecycle.Group, c config.Config, s store.Store, head store.Position, log *slog.Logger) *parts {
+	p := &parts{
+		store: s, registry: registry.New(), index: index.New(), metrics: metrics.New(),
+		access: access.New(access.Require(c.Auth.Require)),
+	}
+	p.follower = outbox.New(outbox.Options{
+		Log: s, Index: p.index, Metrics: p.metrics, Now: time.Now, Logger: log, Start: head,
+	})
+	p.handlers = handlers.New(handlers.Options{
+		Store: s, Index: p.index, Begun: p.follower.Begun, Access: p.access, Metrics: p.metrics,
+		Pool: lifecycle.NewPool(g, runtime.GOMAXPROCS(0)),
+		Now:  time.Now, Logger: log, Limits: handlerLimits(c),
+	})
+	o := connOptions(c)
+	o.Open = func(c *lifecycle.Conn) conn.Session { return p.handlers.Open(c) }
+	o.Registry, o.Logger, o.Metrics = p.registry, log, p.metrics
+	p.conns = conn.NewServer(g.Context(), o)
+	return p
+}
+
+// webOptions are what the HTTP side asks of the relay.
+func (r *Relay) webOptions() web.Options {
+	return web.Options{
+		Config: r.current, Socket: r.parts.conns, Metrics: r.parts.metrics.Handler(),
+		Ready: r.readiness, Version: r.version,
+	}
+}
+
+func handlerLimits(c config.Config) handlers.Limits {
+	return handlers.Limits{
+		Filters: c.Subscriptions.MaxFilters, FilterValues: c.Subscriptions.MaxFilterValues,
+		MaxLimit: c.Subscriptions.MaxLimit, DefaultLimit: c.Subscriptions.DefaultLimit,
+		MaxTotal: c.Subscriptions.MaxTotal, MaxCount: c.Subscriptions.MaxCount,
+		Tags: c.Events.MaxTags, TagValue: c.Events.MaxTagValue, Content: c.Events.MaxContent,
+		MinPoW: c.Events.MinPoW, CreatedPast: c.Events.CreatedAtPast, CreatedFuture: c.Events.CreatedAtFuture,
+		AuthWindow: c.Auth.Window, URLs: c.Relay.URLs,
+	}
+}
+
+func connLimits(c config.Config) lifecycle.Limits {
+	return lifecycle.Limits{
+		QueueFrames: c.Queue.MaxFrames, QueueBytes: int(c.Queue.MaxBytes),
+		HoldFrames: c.Queue.HoldFrames, HoldBytes: int(c.Queue.HoldBytes),
+		Subscriptions: config.Bound(c.Subscriptions.Max), Queries: c.Subscriptions.Queries,
+		Pending: c.Events.Pending, PendingBytes: int(c.Events.PendingBytes), RoomTimeout: c.Queue.RoomTimeout,
+	}
+}
+
+func connOptions(c config.Config) conn.Options {
+	return conn.Options{
+		Limits: connLimits(c), CloseAck: c.Subscriptions.CloseAck, MaxMessage: int64(c.WebSocket.MaxMessage),
+		PingInterval: c.WebSocket.PingInterval, PongTimeout: c.WebSocket.PongTimeout,
+		WriteTimeout: c.WebSocket.WriteTimeout, FlushTimeout: c.WebSocket.FlushTimeout,
+		TrustedProxies: c.Network.TrustedProxies, MaxPerAddress: c.Network.MaxConnectionsPerAddress,
+		MaxTotal: c.Network.MaxConnections, Compression: c.WebSocket.Compression,
+	}
+}

@@ -1,0 +1,48 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// sweepEvery is how often expired events are removed and ephemeral rows voided.
+const sweepEvery = 10 * time.Second
+
+// Run serves until ctx ends or the relay cannot go on, then drains and releases
+// everything. It returns nil after a drain that was asked for and went well.
+func (r *Relay) Run(ctx context.Context) error {
+	failed := make(chan error, 1)
+	r.group.Go("http", func(context.Context) {
+		if err := r.server.Serve(r.listener); !errors.Is(err, http.ErrServerClosed) {
+			failed <- fmt.Errorf("serve: %w", err)
+		}
+	})
+	r.group.Go("follower", r.parts.follower.Run)
+	r.group.Go("sweeper", r.sweep)
+	var cause error
+	select {
+	case <-ctx.Done():
+	case cause = <-failed:
+	case cause = <-r.group.Failed():
+	}
+	return errors.Join(cause, r.drain(context.WithoutCancel(ctx)))
+}
+
+// sweep keeps the store free of what has expired.
+func (r *Relay) sweep(ctx context.Context) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case now := <-tick.C:
+			if _, err := r.parts.store.Sweep(ctx, now); err != nil && ctx.Err() == nil {
+				r.log.Error("sweep stopped", "err", err)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
