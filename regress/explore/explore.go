@@ -1,0 +1,198 @@
+package explore
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"fencepost/lifecycle/pause"
+)
+
+// Operation is one of the things that happen at once. Run is called in its own
+// goroutine; at parks there, so that other operations can come in between.
+type Operation struct {
+	Name string // without blanks and "@"
+	Run  func(at func(pause.Point))
+}
+
+// Program is what one schedule runs. It is built anew for every schedule.
+type Program struct {
+	Operations []Operation
+	// Drain makes room for operations that are still blocked once nothing is
+	// parked: the final take of every client. It may be nil.
+	Drain func()
+	// Check is called when everything has ended. It returns what is wrong.
+	Check func() []string
+	// Trace describes what happened, for the report of a violation. It may be nil.
+	Trace func() string
+}
+
+// Plan is a program and how its schedules are enumerated.
+type Plan struct {
+	Points []pause.Point // where to park; other points of the relay are passed
+	Build  func(t *testing.T, hook *pause.Hook) *Program
+	// Independent says that two steps of different threads commute: whichever is
+	// first, both lead to the same state, and neither makes the other possible
+	// or impossible. With it sleep sets leave out schedules that differ only in
+	// the order of such steps; without it every schedule is run.
+	Independent func(a, b Choice) bool
+}
+
+// Violation is a schedule that broke a promise.
+type Violation struct {
+	Schedule Schedule
+	Problems []string
+	Trace    string
+}
+
+// String returns the report.
+func (v Violation) String() string {
+	return fmt.Sprintf("schedule: %s\n  %s\n%s", v.Schedule, strings.Join(v.Problems, "\n  "), v.Trace)
+}
+
+// Result says what was explored.
+type Result struct {
+	Schedules int         // run to their end and checked
+	Cut       int         // given up: equal to one that was run, by Independent
+	Longest   int         // steps of the longest schedule
+	Broken    int         // schedules that broke a promise
+	First     []Violation // the first few of them
+	Reached   map[pause.Point]bool
+}
+
+// keep is how many violations a Result describes.
+const keep = 3
+
+// explorer runs the schedules of one plan.
+type explorer struct {
+	t      *testing.T
+	plan   Plan
+	result Result
+}
+
+func newExplorer(t *testing.T, p Plan) *explorer {
+	return &explorer{t: t, plan: p, result: Result{Reached: make(map[pause.Point]bool)}}
+}
+
+// All runs every schedule of p, depth first, each from scratch in a bubble of
+// its own. It fails the test when a repeated prefix does not lead to the same
+// choices: the program is then not deterministic and the count means nothing.
+func All(t *testing.T, p Plan) Result {
+	e := newExplorer(t, p)
+	w := &walk{independent: p.Independent}
+	for more := true; more; more = w.next() {
+		e.run(w.pick)
+		if w.broken != "" {
+			t.Fatalf("program is not deterministic: %s", w.broken)
+		}
+	}
+	return e.result
+}
+
+// Sample runs n schedules whose choices are drawn with the seed.
+func Sample(t *testing.T, p Plan, n int, seed uint64) Result {
+	e := newExplorer(t, p)
+	for i := range n {
+		random := rand.New(rand.NewPCG(seed, uint64(i)))
+		e.run(func(_ int, choices []Choice) int { return random.IntN(len(choices)) })
+	}
+	return e.result
+}
+
+// Replay runs one schedule. Steps beyond its end are taken in order.
+func Replay(t *testing.T, p Plan, s Schedule) Result {
+	e := newExplorer(t, p)
+	e.run(func(depth int, choices []Choice) int {
+		if depth >= len(s) {
+			return 0
+		}
+		i := slices.Index(choices, s[depth])
+		if i < 0 {
+			t.Errorf("step %d: %v is not among %v", depth, s[depth], choices)
+			return 0
+		}
+		return i
+	})
+	return e.result
+}
+
+// run executes one schedule. pick returns the index of the choice to take, or a
+// negative number to give the schedule up.
+func (e *explorer) run(pick func(depth int, choices []Choice) int) {
+	synctest.Test(e.t, func(t *testing.T) {
+		s := newScheduler(e.plan.Points)
+		program := e.plan.Build(t, pause.NewHook(s.at))
+		s.start(program.Operations)
+		schedule, complete := follow(s, pick)
+		if complete {
+			e.check(s, program, schedule)
+		} else {
+			e.result.Cut++
+		}
+		s.abandon()
+	})
+}
+
+// follow takes steps until nobody can be let go.
+func follow(s *scheduler, pick func(depth int, choices []Choice) int) (done Schedule, complete bool) {
+	for {
+		choices := s.choices()
+		if len(choices) == 0 {
+			return done, true
+		}
+		i := pick(len(done), choices)
+		if i < 0 {
+			return done, false
+		}
+		done = append(done, choices[i])
+		s.step(i)
+	}
+}
+
+// check ends the program in order and holds it against its promises.
+func (e *explorer) check(s *scheduler, p *Program, done Schedule) {
+	problems := finish(s, p)
+	s.mu.Lock()
+	problems = append(problems, s.panics...)
+	for point := range s.reached {
+		e.result.Reached[point] = true
+	}
+	s.mu.Unlock()
+	problems = append(problems, p.Check()...)
+	e.result.Schedules++
+	e.result.Longest = max(e.result.Longest, len(done))
+	if len(problems) == 0 {
+		return
+	}
+	if e.result.Broken++; e.result.Broken > keep {
+		return
+	}
+	v := Violation{Schedule: done, Problems: problems}
+	if p.Trace != nil {
+		v.Trace = p.Trace()
+	}
+	e.result.First = append(e.result.First, v)
+}
+
+// finish drains until every operation has ended. One that waits for room ends
+// then; one that still waits has been forgotten by the relay.
+func finish(s *scheduler, p *Program) (problems []string) {
+	const rounds = 100
+	for range rounds {
+		if p.Drain != nil {
+			p.Drain()
+			synctest.Wait()
+		}
+		if len(s.choices()) > 0 {
+			s.step(0)
+			continue
+		}
+		if len(s.blocked()) == 0 {
+			return nil
+		}
+	}
+	return []string{"never ends: " + strings.Join(s.blocked(), ", ")}
+}
