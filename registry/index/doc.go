@@ -12,7 +12,8 @@
 // that locks, and no lock of the index is held when a method returns, so an index
 // lock and a connection's lock are never held together.
 //
-// Entries are removed by handle, never by subscription id. Once Add has returned,
+// Entries are removed by handle, never by subscription id, and a handle that was
+// removed does not come back. Once Add has returned,
 // every lookup that begins later finds the handle, until a Remove begins. Add and
 // any number of Removes of one handle may run at the same time: a Remove that
 // finds the handle takes out all of it, what Add has not filed yet included, and
