@@ -19,7 +19,8 @@ type Options struct {
 	ID       uint64
 	Peer     Peer
 	Limits   Limits
-	CloseAck bool // answer CLOSE with CLOSED (D6)
+	CloseAck bool   // answer CLOSE with CLOSED (D6)
+	OnClose  func() // called once when Close begins, outside the lock; may be nil, must not block
 }
 
 // Cause says why a connection ends. Code is of RFC 6455 section 7.4.
@@ -35,6 +36,7 @@ type Conn struct {
 	peer     Peer
 	limits   Limits
 	closeAck bool
+	onClose  func()
 	group    *Group
 	queries  chan struct{} // semaphore of running queries; never closed
 	ready    chan struct{} // wakes the writer; capacity 1, never closed
@@ -70,7 +72,7 @@ const (
 // NewConn returns an open connection whose goroutines end with ctx.
 func NewConn(ctx context.Context, o Options) *Conn {
 	return &Conn{
-		id: o.ID, peer: o.Peer, limits: o.Limits, closeAck: o.CloseAck,
+		id: o.ID, peer: o.Peer, limits: o.Limits, closeAck: o.CloseAck, onClose: o.OnClose,
 		group:   NewGroup(ctx),
 		queries: make(chan struct{}, o.Limits.Queries),
 		ready:   make(chan struct{}, 1),
@@ -269,20 +271,23 @@ func (h *Handle) room() (eose, closed int) {
 // generation is retired, and the reader is told. The first cause stays. It does
 // not wait; the writer flushes what is left and then writes the close frame.
 func (c *Conn) Close(cause Cause) {
-	for _, h := range c.close(cause) {
+	ended, first := c.close(cause)
+	for _, h := range ended {
 		h.cancel()
+	}
+	if first && c.onClose != nil {
+		c.onClose()
 	}
 }
 
-func (c *Conn) close(cause Cause) []*Handle {
+func (c *Conn) close(cause Cause) (ended []*Handle, first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.state != open {
-		return nil
+		return nil, false
 	}
 	c.state, c.cause = flushing, cause
 	close(c.closing)
-	var ended []*Handle
 	for _, h := range c.slots {
 		if h.state != retired {
 			h.retireLocked()
@@ -292,7 +297,7 @@ func (c *Conn) close(cause Cause) []*Handle {
 	c.ended = ended
 	c.wakeLocked()
 	c.freedLocked()
-	return ended
+	return ended, true
 }
 
 // Finish drops what is left and returns the generations that Close retired, for

@@ -50,12 +50,23 @@ func (g *Group) Go(name string, fn func(ctx context.Context)) bool {
 	if !g.enter(name) {
 		return false
 	}
-	go func() {
-		defer g.leave(name)
-		defer g.recover(name)
-		fn(g.ctx)
-	}()
+	go g.run(name, fn)
 	return true
+}
+
+// Run is Go in the caller's goroutine: it returns once fn has returned or panicked.
+func (g *Group) Run(name string, fn func(ctx context.Context)) bool {
+	if !g.enter(name) {
+		return false
+	}
+	g.run(name, fn)
+	return true
+}
+
+func (g *Group) run(name string, fn func(ctx context.Context)) {
+	defer g.leave(name)
+	defer g.recover(name)
+	fn(g.ctx)
 }
 
 func (g *Group) recover(name string) {
