@@ -1,0 +1,109 @@
+package arch
+
+// Row says what the packages of one folder may import from this module.
+type Row struct {
+	Dir   string   // a folder; "x/..." stands for x and all below
+	May   []string // folders, the same way; its own folder is always allowed
+	Notes string
+}
+
+// vocabulary may be imported by everything above it.
+var vocabulary = []string{"relay/wire", "relay/store"}
+
+// connections is what everything that acts on a subscription may import.
+var connections = append([]string{"lifecycle", "lifecycle/pause"}, vocabulary...)
+
+// Table is the house: arrows go one way, from the first rows to the last. A
+// package without a row is refused, so a new one begins here.
+//
+// Of several rows that fit, the longest Dir counts.
+var Table = []Row{
+	{"cmd/fencepost", []string{
+		"relay", "relay/config", "relay/client", "relay/wire", "relay/store", "lifecycle",
+		"regress/race", "regress/trace", "regress/bench",
+	}, "commands; never a concrete store"},
+
+	// regress may use everything, except for the parts that cmd takes.
+	{"regress/...", []string{"relay/...", "handlers/...", "registry/...", "lifecycle/...", "regress/...", "cmd/..."}, ""},
+	{"regress/race", regressForCmd, "used by cmd"},
+	{"regress/trace", regressForCmd, "used by cmd"},
+	{"regress/bench", regressForCmd, "used by cmd"},
+
+	{"relay", []string{"relay/...", "handlers/...", "registry/...", "lifecycle/..."}, "the roof; see ConcreteStores"},
+	{"handlers/...", connections, "stores, index and access are interfaces declared here"},
+	{"relay/conn", append([]string{"registry/..."}, connections...), ""},
+	{"relay/outbox", connections, "the index is an interface declared here"},
+	{"relay/access", connections, ""},
+	{"relay/web", append([]string{"relay/config"}, connections...), ""},
+	{"relay/store/embedded", connections, ""},
+	{"relay/store/postgres", connections, ""},
+	{"registry/...", connections, ""},
+	{"relay/client", connections, "the client's side, for mirrors, commands and regress"},
+	{"relay/config", nil, "vocabulary of relay, web and cmd"},
+	{"relay/metrics", nil, "only the roof imports it; others count through interfaces of their own"},
+	{"relay/store/storetest", vocabulary, "imported by tests and regress only"},
+
+	{"lifecycle/fence", connections, ""},
+	{"lifecycle", connections, ""},
+	{"lifecycle/pause", nil, ""},
+	{"relay/store", []string{"relay/wire"}, ""},
+	{"relay/wire", nil, "of other modules only go-nostr"},
+}
+
+var regressForCmd = append([]string{"regress/race", "regress/trace", "regress/bench", "relay/client", "lifecycle"}, vocabulary...)
+
+// ForTests is what test files may import beside what their folder may.
+var ForTests = append([]string{"relay/store/storetest"}, connections...)
+
+// ConcreteStores are named by one file only, their own folders, tests of the
+// roof and regress aside.
+var ConcreteStores = []string{"relay/store/embedded", "relay/store/postgres"}
+
+// StoreBuilder is the file that names the concrete stores.
+const StoreBuilder = "relay/build.go"
+
+// Outside restricts which other modules a folder may import, its tests aside;
+// folders that are not listed are free.
+var Outside = map[string][]string{
+	"relay/wire":      {"github.com/nbd-wtf/go-nostr"},
+	"lifecycle/pause": {},
+}
+
+// ForCommand are the parts of regress that cmd uses. Nothing that they reach
+// within the module imports TestOnly.
+var (
+	ForCommand = []string{"regress/race", "regress/trace", "regress/bench"}
+	TestOnly   = []string{
+		"testing", "github.com/stretchr/testify", "go.uber.org/goleak", "pgregory.net/rapid",
+	}
+)
+
+// Suites are packages of test code in ordinary files, so that several test
+// packages share them. The parts that cmd takes do not count.
+var Suites = []string{"relay/store/storetest", "regress/..."}
+
+// TopLevel is everything that may stand at the root, beside dotfiles and what
+// .gitignore names.
+var TopLevel = []string{
+	"cmd", "relay", "registry", "handlers", "lifecycle", "regress",
+	"go.mod", "go.sum", "Makefile", "README.md", "LICENSE",
+}
+
+// MayGo are the files with go statements of their own. Everything else starts
+// goroutines in a lifecycle.Group.
+var MayGo = map[string]string{
+	"lifecycle/group.go":             "it is the group",
+	"relay/store/embedded/writer.go": "the one commit writer, which Close waits for",
+}
+
+// BadNames say nothing about what a package is.
+var BadNames = []string{"util", "utils", "common", "helper", "helpers", "types", "manager", "base", "misc"}
+
+// Sizes in lines.
+const (
+	MaxFile     = 350
+	MaxFunction = 60
+	// LongBecause, in the comment at the head of a file or of a function, with
+	// the reason after it, lifts the limit.
+	LongBecause = "long because"
+)
