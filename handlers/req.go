@@ -56,6 +56,7 @@ func (s *Session) checkFilters(filters []*wire.Filter) error {
 // replay runs a generation from reserved to live. It ends early, and silently,
 // when the generation is retired; a failure ends it with CLOSED (G6).
 func (s *Session) replay(ctx context.Context, h *lifecycle.Handle) {
+	s.pause.At(pause.ReqStarted)
 	s.index.Add(h)
 	s.pause.At(pause.ReqIndexed)
 	if !h.Current() { // CLOSE or a newer REQ came before Add and found nothing to remove

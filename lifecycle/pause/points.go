@@ -8,6 +8,10 @@ const (
 	// is indexed yet. CLOSE, a newer REQ or a disconnect may retire the handle
 	// before its worker does anything.
 	ReqReserved Point = "req.reserved"
+	// ReqStarted: the query runs, the handle is not in the index. The reader goes
+	// on meanwhile: CLOSE or a newer REQ that it reads here finds nothing to
+	// remove, and Add must not be the last word.
+	ReqStarted Point = "req.started"
 	// ReqIndexed: the handle is in the index, the re-check has not happened. A
 	// CLOSE that came between finds nothing to remove, so the re-check must.
 	ReqIndexed Point = "req.indexed"
