@@ -1,0 +1,30 @@
+package wire_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/nbd-wtf/go-nostr"
+	"github.com/stretchr/testify/require"
+
+	"fencepost/relay/wire"
+)
+
+func TestValidSub(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]bool{
+		"": false, "x": true, "\x00": true, "\xff": false,
+		strings.Repeat("😀", 64): true, strings.Repeat("x", 65): false,
+	} {
+		require.Equal(t, want, wire.ValidSub(id), id)
+	}
+}
+
+func TestValuesCountsWhatIsKept(t *testing.T) {
+	t.Parallel()
+	f := wire.NewFilter(nostr.Filter{
+		IDs: []string{hexA}, Authors: []string{hexA, hexB}, Kinds: []int{1, 1, 2}, Tags: nostr.TagMap{"t": {"a", "b"}, "e": {}},
+	})
+	require.Equal(t, 7, f.Values())
+	require.Zero(t, wire.NewFilter(nostr.Filter{}).Values())
+}
