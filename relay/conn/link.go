@@ -1,0 +1,148 @@
+package conn
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"fencepost/lifecycle"
+	"fencepost/lifecycle/pause"
+)
+
+// link is one connection being served: the socket, the session, and the
+// lifecycle.Conn between them.
+type link struct {
+	// Set at construction, never changed.
+	server *Server
+	o      *Options
+	sock   Socket
+	conn   *lifecycle.Conn
+	log    *slog.Logger
+	life   context.Context // the parent of the connection's own
+
+	handling context.Context // what Handle gets; ends when the connection closes
+	bound    *time.Timer     // runs expire; started when the connection closes
+	cut      chan struct{}   // closed by expire
+	written  chan struct{}   // closed when the writer is done
+
+	// Owned by the reader.
+	session Session
+
+	turns   atomic.Uint64 // raised before and after each Handle: odd while one runs
+	writing atomic.Bool   // a batch is being written
+}
+
+// serve runs one connection to its end, as the package comment says.
+func (s *Server) serve(ctx context.Context, o *Options, sock Socket, peer lifecycle.Peer) {
+	l := s.newLink(ctx, o, sock, peer)
+	o.Registry.Add(l.conn)
+	o.Metrics.ConnOpened()
+
+	group := l.conn.Group()
+	group.Go("writer", l.write)
+	group.Run("reader", l.read)
+	l.conn.Close(l.endCause()) // if nobody has: the reader panicked
+	o.Pause.At(pause.ConnClosed)
+
+	<-l.written
+	ended := l.conn.Finish()
+	group.Run("end", func(context.Context) { l.end(ended) })
+	l.await()
+	l.bound.Stop()
+	sock.CloseNow()
+	o.Registry.Remove(l.conn)
+	l.report()
+}
+
+func (s *Server) newLink(ctx context.Context, o *Options, sock Socket, peer lifecycle.Peer) *link {
+	l := &link{server: s, o: o, sock: sock, life: ctx, cut: make(chan struct{}), written: make(chan struct{})}
+	l.bound = time.AfterFunc(time.Hour, l.expire)
+	l.bound.Stop()
+	handling, cancel := context.WithCancel(ctx)
+	l.handling = handling
+	id := o.Registry.NextID()
+	l.log = s.log.With("conn", id)
+	l.conn = lifecycle.NewConn(ctx, lifecycle.Options{
+		ID: id, Peer: peer, Limits: o.Limits, CloseAck: o.CloseAck,
+		OnClose: func() {
+			cancel()
+			l.bound.Reset(o.FlushTimeout)
+		},
+	})
+	return l
+}
+
+// expire ends what is left of a connection that is not flushed in time.
+func (l *link) expire() {
+	close(l.cut)
+	l.sock.CloseNow()
+}
+
+// read is the reader: it returns when the connection is closing.
+func (l *link) read(context.Context) {
+	l.session = l.o.Open(l.conn)
+	for {
+		msg, err := l.sock.Read()
+		if err != nil {
+			l.conn.Close(readCause(err))
+			return
+		}
+		l.o.Metrics.BytesIn(len(msg))
+		if !utf8.Valid(msg) { // RFC 6455 section 8.1; the library does not look
+			l.conn.Close(causeUTF8)
+			return
+		}
+		if l.handling.Err() != nil {
+			return // nothing is answered any more
+		}
+		l.turns.Add(1)
+		l.session.Handle(l.handling, msg)
+		l.turns.Add(1)
+	}
+}
+
+func (l *link) end(ended []*lifecycle.Handle) {
+	if l.session != nil {
+		l.session.End(ended)
+	}
+}
+
+// await returns when no goroutine of the connection is left. One that does not
+// end is a bug that must not pass silently, and a connection that is not all
+// gone must not count as gone.
+func (l *link) await() {
+	const patience = 10 * time.Second
+	ctx := context.WithoutCancel(l.life)
+	short, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := l.conn.Group().Wait(short); err != nil {
+		l.log.Error("connection does not end", "err", err)
+		_ = l.conn.Group().Wait(ctx) // it cannot fail: ctx does not end
+	}
+}
+
+// endCause returns why a connection ends that nobody closed: the server ends, or
+// one of the connection's goroutines panicked and so ended its group.
+func (l *link) endCause() lifecycle.Cause {
+	if l.life.Err() != nil {
+		return causeDrain
+	}
+	return causePanic
+}
+
+// report logs and counts the end.
+func (l *link) report() {
+	cause := l.conn.Cause()
+	reason := reasonOf(cause)
+	select {
+	case err := <-l.conn.Group().Failed():
+		l.log.Error("connection ended by a panic", "err", err)
+		l.o.Metrics.Panic()
+		reason = "panic"
+	default:
+	}
+	l.o.Metrics.ConnClosed(reason)
+	l.log.Debug("connection closed", "code", cause.Code, "reason", cause.Text)
+}

@@ -1,0 +1,136 @@
+package conn
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"fencepost/lifecycle"
+	"fencepost/lifecycle/pause"
+)
+
+// maxBatch is how many bytes a writer takes at once. They may still reach the
+// client after a cut-over.
+const maxBatch = 64 << 10
+
+// write is the writer: it returns when the connection is closing and flushed,
+// or cannot be written to any more.
+func (l *link) write(ctx context.Context) {
+	defer close(l.written)
+	defer l.sock.CloseNow() // the reader waits in Read
+	timer, ping := l.startPings()
+	defer timer.Stop()
+	life := ctx.Done()
+	for {
+		select {
+		case <-l.conn.Ready():
+			if l.writeQueued() {
+				return
+			}
+		case <-ping:
+			l.conn.Group().Go("ping", l.ping)
+			timer.Reset(l.o.PingInterval)
+		case <-life:
+			life = nil
+			l.conn.Close(l.endCause()) // wakes this loop to flush
+		case <-l.cut:
+			return
+		}
+	}
+}
+
+// writeQueued writes what is queued and reports whether the writer is done.
+func (l *link) writeQueued() (done bool) {
+	for {
+		n, done, err := l.writeBatch()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return true // the reader knows why
+		case err != nil:
+			l.conn.Close(writeCause(err))
+			return true
+		case done:
+			l.sayWhy()
+			return true
+		case n == 0:
+			return false
+		}
+	}
+}
+
+// writeBatch takes one batch and writes it.
+func (l *link) writeBatch() (n int, done bool, err error) {
+	batch := l.server.frames.Get().(*[]lifecycle.Frame)
+	defer l.server.frames.Put(batch)
+	frames, done := l.conn.Take((*batch)[:0], maxBatch)
+	*batch = frames
+	if len(frames) == 0 {
+		return 0, done, nil
+	}
+	defer clear(frames) // the pool must not keep events alive
+	l.o.Pause.At(pause.WriteTaken)
+
+	l.writing.Store(true)
+	defer l.writing.Store(false)
+	var deadline time.Time
+	if l.o.WriteTimeout > 0 {
+		deadline = time.Now().Add(l.o.WriteTimeout)
+	}
+	err = l.sock.Write(deadline, frames)
+	if err == nil {
+		l.o.Metrics.FramesOut(len(frames), size(frames))
+	}
+	return len(frames), done, err
+}
+
+func size(frames []lifecycle.Frame) (bytes int) {
+	for i := range frames {
+		bytes += frames[i].Len()
+	}
+	return bytes
+}
+
+// sayWhy closes the socket with the connection's cause.
+func (l *link) sayWhy() {
+	code, text, ok := closeFrame(l.conn.Cause())
+	if !ok {
+		return
+	}
+	if err := l.sock.Close(code, text); err != nil {
+		l.log.Debug("close frame was not answered", "err", err)
+	}
+}
+
+// startPings returns a timer and its channel, or a nil channel without pings.
+// Connections that began together do not ping together.
+func (l *link) startPings() (*time.Timer, <-chan time.Time) {
+	if l.o.PingInterval <= 0 {
+		timer := time.NewTimer(time.Hour)
+		timer.Stop()
+		return timer, nil
+	}
+	const parts = 16
+	part := time.Duration(l.conn.ID() % (parts / 2)) // the first comes after half of the interval or more
+	timer := time.NewTimer(l.o.PingInterval - l.o.PingInterval*part/parts)
+	return timer, timer.C
+}
+
+// ping ends the connection of a peer that gives no sign of life.
+func (l *link) ping(ctx context.Context) {
+	timeout := l.o.PongTimeout
+	if timeout <= 0 {
+		timeout = l.o.PingInterval
+	}
+	turn := l.turns.Load()
+	wait, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if l.sock.Ping(wait) == nil || ctx.Err() != nil {
+		return
+	}
+	if now := l.turns.Load(); now != turn || now%2 == 1 || l.writing.Load() {
+		return // nobody looked for its sign, or the write deadline judges it
+	}
+	l.conn.Close(causeDead)
+	l.sock.CloseNow()
+}
