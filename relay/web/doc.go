@@ -1,0 +1,19 @@
+// Package web is what the relay serves over HTTP beside the WebSocket itself:
+//
+//	/          the endpoint: the socket, the NIP-11 document or a page
+//	/healthz   200 while the process serves; never looks at the store
+//	/readyz    200 or 503 with the reasons, for load balancers
+//	/metrics   for Prometheus
+//
+// The endpoint is one path only (NIP-01): "/", or the path of relay.urls when
+// the relay is mounted below one, with or without a trailing slash. There, an
+// upgrade to WebSocket goes to the socket's handler. A request whose Accept
+// header names application/nostr+json gets the NIP-11 document, unless the
+// header prefers HTML by name; a wildcard neither selects the document nor
+// outweighs it. Everything else gets a page for people that loads nothing from
+// anywhere. CORS is open, as NIP-11 demands.
+//
+// Document and page follow the configuration that Options.Config returns at the
+// moment of the request, so a reload changes them. Nothing here keeps state,
+// starts a goroutine, or blocks beyond what the functions in Options do.
+package web

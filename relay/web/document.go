@@ -1,0 +1,114 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"fencepost/relay/config"
+	"fencepost/relay/wire"
+)
+
+// document is the relay information document of NIP-11.
+type document struct {
+	Name           string     `json:"name,omitempty"`
+	Description    string     `json:"description,omitempty"`
+	Banner         string     `json:"banner,omitempty"`
+	Icon           string     `json:"icon,omitempty"`
+	PubKey         string     `json:"pubkey,omitempty"`
+	Self           string     `json:"self,omitempty"`
+	Contact        string     `json:"contact,omitempty"`
+	SupportedNIPs  []int      `json:"supported_nips"`
+	Software       string     `json:"software,omitempty"`
+	Version        string     `json:"version,omitempty"`
+	PostingPolicy  string     `json:"posting_policy,omitempty"`
+	TermsOfService string     `json:"terms_of_service,omitempty"`
+	Limitation     limitation `json:"limitation"`
+}
+
+// limitation leaves out what is turned off.
+type limitation struct {
+	MaxMessageLength    int64 `json:"max_message_length"` // bytes
+	MaxSubscriptions    int   `json:"max_subscriptions"`
+	MaxFilters          int   `json:"max_filters,omitempty"`
+	MaxLimit            int   `json:"max_limit,omitempty"`
+	DefaultLimit        int   `json:"default_limit,omitempty"`
+	MaxSubIDLength      int   `json:"max_subid_length"` // characters
+	MaxEventTags        int   `json:"max_event_tags,omitempty"`
+	MaxContentLength    int   `json:"max_content_length,omitempty"` // characters
+	MinPoWDifficulty    int   `json:"min_pow_difficulty"`           // bits
+	AuthRequired        bool  `json:"auth_required"`
+	PaymentRequired     bool  `json:"payment_required"`
+	RestrictedWrites    bool  `json:"restricted_writes"`
+	CreatedAtLowerLimit int64 `json:"created_at_lower_limit,omitempty"` // seconds before now
+	CreatedAtUpperLimit int64 `json:"created_at_upper_limit,omitempty"` // seconds after now
+}
+
+func (s *server) document(c config.Config) document {
+	return document{
+		Name:           c.Relay.Name,
+		Description:    c.Relay.Description,
+		Banner:         c.Relay.Banner,
+		Icon:           c.Relay.Icon,
+		PubKey:         c.Relay.PubKey,
+		Self:           s.Self,
+		Contact:        c.Relay.Contact,
+		SupportedNIPs:  SupportedNIPs(c),
+		Software:       c.Relay.Software,
+		Version:        s.Version,
+		PostingPolicy:  c.Relay.PostingPolicy,
+		TermsOfService: c.Relay.TermsOfService,
+		Limitation:     limits(c),
+	}
+}
+
+func limits(c config.Config) limitation {
+	most := lowest(c.Subscriptions.MaxLimit, c.Subscriptions.MaxTotal)
+	return limitation{
+		MaxMessageLength:    int64(c.WebSocket.MaxMessage),
+		MaxSubscriptions:    c.Subscriptions.Max,
+		MaxFilters:          c.Subscriptions.MaxFilters,
+		MaxLimit:            most,
+		DefaultLimit:        lowest(c.Subscriptions.DefaultLimit, most),
+		MaxSubIDLength:      wire.MaxSubID,
+		MaxEventTags:        c.Events.MaxTags,
+		MaxContentLength:    c.Events.MaxContent,
+		MinPoWDifficulty:    c.Events.MinPoW,
+		AuthRequired:        c.Auth.Require == config.RequireAll,
+		RestrictedWrites:    c.Auth.Require != config.RequireNone || c.Events.MinPoW > 0,
+		CreatedAtLowerLimit: int64(c.Events.CreatedAtPast / time.Second),
+		CreatedAtUpperLimit: int64(c.Events.CreatedAtFuture / time.Second),
+	}
+}
+
+// lowest returns the lower of two limits, of which 0 is off.
+func lowest(a, b int) int {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+// SupportedNIPs returns the numbers of the NIPs that a relay of this
+// configuration serves, in rising order.
+func SupportedNIPs(c config.Config) []int {
+	nips := []int{
+		1,  // events, subscriptions
+		9,  // deletion requests
+		11, // this document
+		40, // expiration
+		42, // authentication
+		45, // COUNT
+		67, // EOSE says whether there is more
+		70, // protected events
+	}
+	if c.Events.MinPoW > 0 {
+		nips = append(nips, 13)
+	}
+	slices.Sort(nips)
+	return nips
+}
+
+func (s *server) serveDocument(w http.ResponseWriter, c config.Config) {
+	sendJSON(w, http.StatusOK, documentType, s.document(c))
+}

@@ -1,0 +1,107 @@
+package web
+
+import (
+	"net/http"
+	"net/textproto"
+	"strings"
+
+	"fencepost/relay/config"
+)
+
+// Options make the handler. Config and Socket must be set.
+type Options struct {
+	Config  func() config.Config // the present configuration; must not block
+	Socket  http.Handler         // takes WebSocket upgrades at the endpoint
+	Metrics http.Handler         // nil: there is no /metrics
+	Ready   func() Readiness     // nil: always ready
+	Self    string               // the relay's own public key, hex, or ""
+	Version string               // of the program, or ""
+}
+
+// New returns the handler of the whole HTTP server.
+func New(o Options) http.Handler { return &server{Options: o, page: newPage()} }
+
+type server struct {
+	Options
+	page *page
+}
+
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	switch r.URL.Path {
+	case "/healthz":
+		s.plain(w, r, s.serveHealth)
+		return
+	case "/readyz":
+		s.plain(w, r, s.serveReady)
+		return
+	case "/metrics":
+		if s.Metrics != nil {
+			s.plain(w, r, s.Metrics.ServeHTTP)
+			return
+		}
+	}
+	c := s.Config()
+	if path := c.Relay.Path(); r.URL.Path == path || r.URL.Path == path+"/" && path != "/" {
+		s.serveEndpoint(w, r, c)
+		return
+	}
+	sendError(w, http.StatusNotFound, "not found")
+}
+
+// plain serves what can only be read.
+func (s *server) plain(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		refuseMethod(w, "GET, HEAD")
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	next(w, r)
+}
+
+const endpointMethods = "GET, HEAD, OPTIONS"
+
+// serveEndpoint is the one path of the socket, the document and the page.
+func (s *server) serveEndpoint(w http.ResponseWriter, r *http.Request, c config.Config) {
+	if r.Method == http.MethodGet && isUpgrade(r.Header) {
+		s.Socket.ServeHTTP(w, r)
+		return
+	}
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Access-Control-Allow-Headers", "*")
+	h.Set("Access-Control-Allow-Methods", endpointMethods)
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		h.Set("Vary", "Accept")
+		h.Set("Cache-Control", "no-cache")
+		if wantsDocument(r.Header.Values("Accept")) {
+			s.serveDocument(w, c)
+			return
+		}
+		s.servePage(w, r, c)
+	case http.MethodOptions:
+		h.Set("Allow", endpointMethods)
+		h.Set("Access-Control-Max-Age", "86400")
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		refuseMethod(w, endpointMethods)
+	}
+}
+
+// isUpgrade reports whether a request asks for WebSocket (RFC 6455 section
+// 4.2.1); whether it does so properly is for the socket's handler to say.
+func isUpgrade(h http.Header) bool {
+	return hasToken(h.Values("Connection"), "upgrade") && hasToken(h.Values("Upgrade"), "websocket")
+}
+
+func hasToken(values []string, token string) bool {
+	for _, v := range values {
+		for item := range strings.SplitSeq(v, ",") {
+			if strings.EqualFold(textproto.TrimString(item), token) {
+				return true
+			}
+		}
+	}
+	return false
+}
