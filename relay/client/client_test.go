@@ -220,7 +220,6 @@ func TestCloseEndsAReaderWhoseBufferIsFull(t *testing.T) {
 		}
 		require.NoError(t, err)
 	}
-	require.NoError(t, p.conn.CloseNow())
 }
 
 func TestDialGivesUpWithItsContext(t *testing.T) {
