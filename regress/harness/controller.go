@@ -9,15 +9,18 @@ import (
 // Controller parks goroutines at pause points. Its Hook goes into the relay's
 // options. It is made and used inside one bubble.
 type Controller struct {
-	mu sync.Mutex // guards the field below; never held while parked
+	mu sync.Mutex // guards the fields below; never held while parked
 	// +checklocks:mu
 	armed map[pause.Point][]*Stop // point -> stops not reached yet, in order
+	// +checklocks:mu
+	stops []*Stop // all that were ever armed
 }
 
 // Stop is one armed stop at a point.
 type Stop struct {
 	reached chan struct{} // closed when somebody parks
 	release chan struct{} // closed by Release
+	once    sync.Once     // of release
 }
 
 // NewController returns a controller with nothing armed.
@@ -35,7 +38,24 @@ func (c *Controller) Arm(p pause.Point) *Stop {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.armed[p] = append(c.armed[p], s)
+	c.stops = append(c.stops, s)
 	return s
+}
+
+// ReleaseAll disarms what was not reached and lets everybody go on.
+func (c *Controller) ReleaseAll() {
+	for _, s := range c.disarm() {
+		s.Release()
+	}
+}
+
+func (c *Controller) disarm() []*Stop {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.armed)
+	stops := c.stops
+	c.stops = nil
+	return stops
 }
 
 func (c *Controller) at(p pause.Point) {
@@ -70,5 +90,6 @@ func (s *Stop) Parked() bool {
 // real sockets.
 func (s *Stop) Reached() <-chan struct{} { return s.reached }
 
-// Release lets the parked goroutine go on. Call it once.
-func (s *Stop) Release() { close(s.release) }
+// Release lets the parked goroutine go on, now or when it comes. A second call
+// does nothing.
+func (s *Stop) Release() { s.once.Do(func() { close(s.release) }) }

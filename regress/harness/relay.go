@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -26,8 +25,13 @@ type Options struct {
 	Limits   lifecycle.Limits // DefaultLimits where zero
 	Handlers handlers.Limits
 	CloseAck bool
-	Pause    *pause.Hook
+	Control  *Controller    // its hook is used, and what is parked at the end goes on
+	Pause    *pause.Hook    // for a hook that is no Controller's
 	Auth     access.Require // RequireNeeded when empty
+	Trace    bool           // check every client's frames; see Client.Check
+	// Wrap returns the store that the relay works on, to spoil or delay its
+	// answers; nil for the fake itself.
+	Wrap func(store.Store) store.Store
 }
 
 // DefaultLimits returns limits that no ordinary test reaches.
@@ -48,6 +52,7 @@ type Relay struct {
 	ctx      context.Context
 	options  Options
 	group    *lifecycle.Group
+	ledger   *ledger // the store with a list of its commits
 	lastConn uint64
 }
 
@@ -62,16 +67,24 @@ func New(t testing.TB, o Options) *Relay {
 	if o.Handlers.AuthWindow == 0 {
 		o.Handlers.AuthWindow = 10 * time.Minute
 	}
+	if o.Control != nil {
+		o.Pause = o.Control.Hook()
+	}
 	r := &Relay{Store: storetest.NewFake(time.Now), Index: index.New(), options: o}
+	r.ledger = &ledger{Store: r.Store}
+	var served store.Store = r.ledger
+	if o.Wrap != nil {
+		served = o.Wrap(served)
+	}
 	r.ctx = t.Context()
 	r.group = lifecycle.NewGroup(r.ctx)
 	log := slog.New(slog.DiscardHandler)
 	var none *metrics.Metrics // counts nothing
 	r.Follower = outbox.New(outbox.Options{
-		Log: r.Store, Index: r.Index, Metrics: none, Now: time.Now, Logger: log, Pause: o.Pause,
+		Log: served, Index: r.Index, Metrics: none, Now: time.Now, Logger: log, Pause: o.Pause,
 	})
 	r.Handlers = handlers.New(handlers.Options{
-		Store: r.Store, Index: r.Index, Begun: r.Follower.Begun, Access: access.New(o.Auth), Metrics: none,
+		Store: served, Index: r.Index, Begun: r.Follower.Begun, Access: access.New(o.Auth), Metrics: none,
 		Pool: lifecycle.NewPool(r.group, 2), Now: time.Now, Logger: log, Limits: o.Handlers, Pause: o.Pause,
 	})
 	t.Cleanup(func() {
@@ -86,7 +99,7 @@ func New(t testing.TB, o Options) *Relay {
 func (r *Relay) Commit(t testing.TB, events ...*wire.Event) store.Position {
 	var last store.Position
 	for _, ev := range events {
-		out := r.Store.Append(r.ctx, []store.Write{{Event: ev}})
+		out := r.ledger.Append(r.ctx, []store.Write{{Event: ev}})
 		require.NoError(t, out[0].Err)
 		last = out[0].Position
 	}
@@ -105,57 +118,15 @@ func (r *Relay) Step(t testing.TB) {
 	}
 }
 
-// Client is one connection, seen from its reader and its writer.
-type Client struct {
-	Conn    *lifecycle.Conn
-	Session *handlers.Session
-	relay   *Relay
-	closed  bool
-}
-
-// Connect opens a connection that ends with the test. The NIP-42 challenge has
-// been taken from its queue.
-func (r *Relay) Connect(t testing.TB) *Client {
-	r.lastConn++
-	c := lifecycle.NewConn(r.ctx, lifecycle.Options{
-		ID: r.lastConn, Peer: lifecycle.Peer{URL: "ws://relay.test"}, Limits: r.options.Limits, CloseAck: r.options.CloseAck,
-	})
-	client := &Client{Conn: c, relay: r}
-	client.Session = r.Handlers.Open(c)
-	client.Take()
-	t.Cleanup(func() { client.Disconnect(t) })
-	return client
-}
-
-// Send runs the reader's part of one message in the caller. What the message
-// starts may still be running, or parked, when it returns.
-func (c *Client) Send(msg string) { c.Session.Handle(c.relay.ctx, []byte(msg)) }
-
-// Take is the writer: it takes everything queued and returns the frames.
-func (c *Client) Take() []string {
-	frames, _ := c.Conn.Take(nil, 1<<30)
-	out := make([]string, len(frames))
-	for i, f := range frames {
-		out[i] = string(f.AppendTo(nil))
+// Evict ends one generation the way every evictor does, in the caller: choose,
+// evict, take out of the index, with the pause points in between. It reports
+// whether the generation was ended by this call.
+func (r *Relay) Evict(h *lifecycle.Handle, why wire.Reason) bool {
+	r.options.Pause.At(pause.EvictSelected)
+	done := h.Evict(why)
+	r.options.Pause.At(pause.Evicted)
+	if done {
+		r.Index.Remove(h)
 	}
-	return out
-}
-
-// Settle waits until every goroutine of the bubble is blocked, then takes.
-func (c *Client) Settle() []string {
-	synctest.Wait()
-	return c.Take()
-}
-
-// Disconnect ends the connection the way relay/conn does and waits for its
-// goroutines. A second call does nothing.
-func (c *Client) Disconnect(t testing.TB) {
-	if c.closed {
-		return
-	}
-	c.closed = true
-	c.Conn.Close(lifecycle.Cause{Code: 1000})
-	c.relay.options.Pause.At(pause.ConnClosed)
-	c.Session.End(c.Conn.Finish())
-	require.NoError(t, c.Conn.Group().Wait(context.Background()))
+	return done
 }

@@ -1,0 +1,150 @@
+package harness
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"fencepost/handlers"
+	"fencepost/lifecycle"
+	"fencepost/lifecycle/pause"
+	"fencepost/regress/trace"
+	"fencepost/relay/wire"
+)
+
+// Client is one connection, seen from its reader and its writer.
+type Client struct {
+	// Set at construction, never changed.
+	Conn      *lifecycle.Conn
+	Session   *handlers.Session
+	Trace     *trace.Trace // nil without Options.Trace
+	Challenge string       // NIP-42
+
+	relay    *Relay
+	handling context.Context // what Handle gets; ends when the connection closes
+
+	// Owned by the test's goroutine.
+	closed bool
+
+	mu sync.Mutex // a frame is taken and traced in one step; guards the field below
+	// +checklocks:mu
+	reported int // commits that the trace knows
+}
+
+// Connect opens a connection that ends with the test. The NIP-42 challenge has
+// been taken from its queue.
+func (r *Relay) Connect(t testing.TB) *Client {
+	r.lastConn++
+	client := &Client{relay: r}
+	var cancel context.CancelFunc
+	client.handling, cancel = context.WithCancel(r.ctx)
+	client.Conn = lifecycle.NewConn(r.ctx, lifecycle.Options{
+		ID: r.lastConn, Peer: lifecycle.Peer{URL: "ws://relay.test"},
+		Limits: r.options.Limits, CloseAck: r.options.CloseAck, OnClose: cancel,
+	})
+	client.Session = r.Handlers.Open(client.Conn)
+	for _, frame := range client.Take() {
+		m, err := wire.DecodeRelay([]byte(frame))
+		require.NoError(t, err)
+		client.Challenge = m.Text
+	}
+	if r.options.Trace {
+		client.Trace = trace.New(trace.Options{CloseAck: r.options.CloseAck, Commits: true})
+	}
+	t.Cleanup(func() {
+		if r.options.Control != nil {
+			r.options.Control.ReleaseAll()
+		}
+		client.Disconnect(t)
+	})
+	return client
+}
+
+// Send runs the reader's part of one message in the caller. What the message
+// starts may still be running, or parked, when it returns.
+func (c *Client) Send(msg string) {
+	if c.Trace != nil {
+		c.Trace.Reading([]byte(msg))
+	}
+	c.Session.Handle(c.handling, []byte(msg))
+	if c.Trace != nil {
+		c.read()
+	}
+}
+
+// read tells the trace that a message has taken effect. What is being taken was
+// taken before that.
+func (c *Client) read() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Trace.Read()
+}
+
+// Take is the writer: it takes everything queued and returns the frames.
+func (c *Client) Take() []string { return c.TakeBytes(1 << 30) }
+
+// TakeBytes is Take for one batch of up to about limit bytes.
+func (c *Client) TakeBytes(limit int) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	frames, _ := c.Conn.Take(nil, limit)
+	c.reportLocked()
+	out := make([]string, len(frames))
+	for i, f := range frames {
+		text := f.AppendTo(nil)
+		if c.Trace != nil {
+			c.Trace.Got(text)
+		}
+		out[i] = string(text)
+	}
+	return out
+}
+
+// reportLocked tells the trace what was committed since it was told last.
+func (c *Client) reportLocked() {
+	if c.Trace == nil {
+		return
+	}
+	for _, row := range c.relay.ledger.after(c.reported) {
+		c.Trace.Committed(row.position, row.event)
+		c.reported++
+	}
+}
+
+// Settle waits until every goroutine of the bubble is blocked, then takes.
+func (c *Client) Settle() []string {
+	synctest.Wait()
+	return c.Take()
+}
+
+// Check runs the follower and the writer until nothing moves any more, and
+// fails the test if the trace shows a violation. Nothing may be parked.
+func (c *Client) Check(t testing.TB) {
+	t.Helper()
+	c.relay.Step(t)
+	for len(c.Settle()) > 0 {
+		c.relay.Step(t)
+	}
+	if found := c.Trace.Settled(); len(found) > 0 {
+		require.Fail(t, "trace violates a promise", "%v\n%s", found, c.Trace.Transcript())
+	}
+}
+
+// Disconnect ends the connection the way relay/conn does and waits for its
+// goroutines. A second call does nothing.
+func (c *Client) Disconnect(t testing.TB) {
+	if c.closed {
+		return
+	}
+	c.closed = true
+	if c.Trace != nil {
+		c.Trace.Ended()
+	}
+	c.Conn.Close(lifecycle.Cause{Code: 1000})
+	c.relay.options.Pause.At(pause.ConnClosed)
+	c.Session.End(c.Conn.Finish())
+	require.NoError(t, c.Conn.Group().Wait(context.Background()))
+}
