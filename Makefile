@@ -1,0 +1,98 @@
+# `make` alone lists the targets. `make test` needs nothing but Go.
+
+GO      ?= go
+BIN     := bin/fencepost
+DATA    ?= ./data
+COUNT   ?= 1
+FUZZTIME ?= 20s
+MUTANTS ?= all
+
+# libsecp256k1 checks signatures three times as fast as pure Go; its C source
+# comes with a Go module, so that cgo and a C compiler are all it takes. The race
+# detector needs the same.
+CC_FOUND := $(shell command -v $${CC:-cc} || command -v gcc)
+CGO      := $(shell $(GO) env CGO_ENABLED)
+ifeq ($(CGO),1)
+ifneq ($(CC_FOUND),)
+HAVE_C := yes
+endif
+endif
+ifeq ($(HAVE_C),yes)
+SECP     := ,libsecp256k1
+RACE     := -race
+RACE_SAY := with the race detector
+else
+SECP     :=
+RACE     :=
+RACE_SAY := without the race detector, which needs cgo and a C compiler
+export CGO_ENABLED := 0
+endif
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+RELEASE := -tags nopause$(SECP) -trimpath -ldflags "-X main.version=$(VERSION)"
+TOOL    := $(GO) tool -modfile=regress/tools/go.mod
+
+.DEFAULT_GOAL := help
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: run build
+run: ## start a relay on port 7447, data in ./data (DATA=)
+	$(GO) run $(RELEASE) ./cmd/fencepost serve --data $(DATA)
+
+build: ## build bin/fencepost, with libsecp256k1 where a C compiler exists
+	$(GO) build $(RELEASE) -o $(BIN) ./cmd/fencepost
+
+.PHONY: test race explore mutants kill storm conformance fuzz
+test: ## test the whole module; needs nothing but Go
+	@if $(GO) test $(RACE) $(TESTFLAGS) -timeout 10m ./...; \
+	then echo "tests passed, $(RACE_SAY)"; \
+	else echo "tests failed, $(RACE_SAY)"; exit 1; fi
+
+race: ## run the race-ordering suites COUNT times
+	$(GO) test $(RACE) -count=$(COUNT) -timeout 60m ./lifecycle/... ./registry/... ./regress/harness/... ./regress/race/...
+
+explore: ## run every interleaving of the operations in the explorer's table
+	$(GO) test $(RACE) ./regress/explore -count=1 -v -timeout 30m
+
+mutants: ## remove each fence and see its suite fail (MUTANTS=all or sample)
+	$(GO) test ./regress/mutants -count=1 -v -timeout 60m -mutants=$(MUTANTS)
+
+kill: ## kill -9 a relay in the middle of publishing; no acknowledged event may be lost
+	$(GO) test ./regress/kill -count=1 -v -timeout 30m
+
+storm: ## storm a relay over real sockets and count stale frames
+	$(GO) test $(RACE) ./regress/storm -count=1 -v -timeout 30m
+
+conformance: build ## drive the built relay with real clients from npm
+	regress/conformance/run
+
+fuzz: ## run every fuzz target for FUZZTIME
+	.ci/fuzz $(FUZZTIME)
+
+.PHONY: bench
+bench: ## run the benchmarks of every package that has some
+	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m \
+		$$(grep -rl --include='*_test.go' '^func Benchmark' . | xargs -n1 dirname | sort -u)
+
+.PHONY: lint format
+lint: ## gofumpt, go vet (both builds) and staticcheck, at pinned versions
+	@unformatted=$$($(TOOL) gofumpt -l .) || exit 1; \
+	if [ -n "$$unformatted" ]; then echo "not formatted, run make format:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) vet -tags nopause ./...
+	$(TOOL) staticcheck ./...
+
+format: ## rewrite the Go files as lint wants them
+	$(TOOL) gofumpt -l -w .
+
+.PHONY: full ci
+full: export FENCEPOST_FULL := 1
+full: ## everything at its long sizes: all mutants, 50 rounds of the race suites
+	$(MAKE) test lint explore mutants kill storm conformance
+	$(MAKE) race COUNT=50
+	$(MAKE) fuzz FUZZTIME=5m
+
+ci: ## what CI runs, with its budgets
+	.ci/run
