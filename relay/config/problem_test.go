@@ -85,7 +85,7 @@ func TestValuesThatBreakARule(t *testing.T) {
 		{"network.trusted_proxies", "10.0.0.0/33", "a prefix such as"},
 		{"network.trusted_proxies", "fe80::1%eth0", "a prefix such as"},
 		{"network.max_connections", "-1", "or 0 to turn it off"},
-		{"network.max_connections", "99999999999", "must not be over"},
+		{"network.max_connections", "99999999999", "32 bits"},
 		{"websocket.compression", "yes", "true or false"},
 		{"websocket.max_message", "0", "at least 1KiB: it bounds the memory"},
 		{"websocket.max_message", "99999999TiB", "must be a size"},

@@ -111,7 +111,7 @@ func setInt(f *int, raw any) error {
 		return errors.New("must be an integer")
 	}
 	if n < math.MinInt32 || n > math.MaxInt32 {
-		return fmt.Errorf("must not be over %d", math.MaxInt32)
+		return errors.New("must be an integer of 32 bits")
 	}
 	*f = int(n)
 	return nil
