@@ -23,8 +23,12 @@ var expireCases = map[string]func(t *testing.T, s *subject){
 		e := expiring(1, "1700000010")
 		s.put(e)
 		every := []nostr.Filter{
-			{}, {IDs: []string{e.ID}}, {Kinds: []int{1}}, {Authors: []string{Key(0)}},
-			{Authors: []string{Key(0)}, Kinds: []int{1}}, {Tags: nostr.TagMap{"t": {"brief"}}},
+			{},
+			{IDs: []string{e.ID}},
+			{Kinds: []int{1}},
+			{Authors: []string{Key(0)}},
+			{Authors: []string{Key(0)}, Kinds: []int{1}},
+			{Tags: nostr.TagMap{"t": {"brief"}}},
 		}
 		s.pass(9)
 		for _, f := range every {

@@ -78,8 +78,12 @@ var queryCases = map[string]func(t *testing.T, s *subject){
 		e := Draft{Kind: 1, At: 100, Tags: nostr.Tags{{"t", "a"}, {"t", "b"}, {"t", "a"}, {"p", "q"}}}.Event()
 		s.put(e)
 		filters := []nostr.Filter{
-			{Tags: nostr.TagMap{"t": {"a", "b", "a"}}}, {Tags: nostr.TagMap{"p": {"q"}}}, {Kinds: []int{1, 1}},
-			{Authors: []string{Key(0), Key(0)}}, {IDs: []string{e.ID, e.ID}}, {},
+			{Tags: nostr.TagMap{"t": {"a", "b", "a"}}},
+			{Tags: nostr.TagMap{"p": {"q"}}},
+			{Kinds: []int{1, 1}},
+			{Authors: []string{Key(0), Key(0)}},
+			{IDs: []string{e.ID, e.ID}},
+			{},
 		}
 		got, more := s.query(store.QueryOptions{}, filters...)
 		require.Equal(t, []string{e.ID}, ids(got))

@@ -87,8 +87,12 @@ var replaceCases = map[string]func(t *testing.T, s *subject){
 		newer := Draft{Kind: 30000, At: 200, Tags: nostr.Tags{{"d", "x"}}}.Event()
 		s.put(older, newer)
 		for _, f := range []nostr.Filter{
-			{IDs: []string{older.ID}}, {Tags: nostr.TagMap{"t": {"topic"}}}, {Tags: nostr.TagMap{"p": {Key(5)}}},
-			{Until: ptr(150)}, {Kinds: []int{30000}, Until: ptr(150)}, {Authors: []string{Key(0)}, Until: ptr(150)},
+			{IDs: []string{older.ID}},
+			{Tags: nostr.TagMap{"t": {"topic"}}},
+			{Tags: nostr.TagMap{"p": {Key(5)}}},
+			{Until: ptr(150)},
+			{Kinds: []int{30000}, Until: ptr(150)},
+			{Authors: []string{Key(0)}, Until: ptr(150)},
 			{Authors: []string{Key(0)}, Kinds: []int{30000}, Until: ptr(150)},
 		} {
 			s.answers(f)

@@ -1,0 +1,72 @@
+package embedded
+
+import (
+	"sync"
+
+	"fencepost/relay/wire"
+)
+
+const cacheShards = 16
+
+// cache keeps decoded events by position. Only committed events of a position
+// are put, and a position never gets another event; see doc.go.
+type cache struct {
+	shards [cacheShards]shard
+}
+
+// shard approximates least recently used with two generations: what is used
+// moves to the young one, and when that is full it becomes the old one.
+type shard struct {
+	// Set at construction, never changed.
+	maxBytes int // of one generation
+
+	mu sync.Mutex // guards the fields below
+	// +checklocks:mu
+	young, old map[uint64]*wire.Event // position -> event
+	// +checklocks:mu
+	bytes int // of the young generation
+}
+
+func newCache(maxBytes int64) *cache {
+	c := &cache{}
+	for i := range c.shards {
+		c.shards[i].maxBytes = int(maxBytes / 2 / cacheShards)
+	}
+	return c
+}
+
+// get returns the event at position, or nil.
+func (c *cache) get(position uint64) *wire.Event {
+	s := &c.shards[position%cacheShards]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.young[position]; e != nil {
+		return e
+	}
+	e := s.old[position]
+	if e != nil {
+		s.putLocked(position, e)
+	}
+	return e
+}
+
+func (c *cache) put(position uint64, e *wire.Event) {
+	s := &c.shards[position%cacheShards]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.putLocked(position, e)
+}
+
+func (s *shard) putLocked(position uint64, e *wire.Event) {
+	if s.young[position] != nil {
+		return
+	}
+	if s.young == nil || s.bytes > s.maxBytes {
+		s.old, s.young, s.bytes = s.young, make(map[uint64]*wire.Event), 0
+	}
+	s.young[position] = e
+	s.bytes += weight(e)
+}
+
+// weight estimates the memory of a decoded event in bytes.
+func weight(e *wire.Event) int { return 512 + 3*len(e.Raw()) }

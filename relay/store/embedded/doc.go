@@ -1,0 +1,31 @@
+// Package embedded keeps events in one folder on the local disk, on Pebble v2.
+// It implements the contract of package store.
+//
+// Writing. One goroutine, started by Open and waited for by Close, owns the
+// database's write side. Append queues its events and waits. The writer takes
+// what is queued, decides each event against the stored ones and the earlier
+// ones of the same commit, gives dense positions, and commits everything in one
+// batch with one fsync. Pebble shows a batch to readers before it is durable;
+// therefore readers never look at the database as it is, but at the snapshot
+// that the writer publishes after the fsync.
+//
+// Reading. A query is a merge of index streams, newest first, chosen by cost
+// from samples of the indexes; keys.go has the layout. A query holds one
+// database iterator however many streams it merges. Decoded events are cached
+// by position: the cache is filled from committed rows only, a position that an
+// index entry names holds that event for good, and whether an event is stored
+// at all is always asked of the snapshot's index, never of the cache. So an
+// entry that outlives its event does no harm.
+//
+// Failing. Before each commit the free space is looked at, and below
+// Options.MinFreeBytes commits are refused; they go on as soon as there is room.
+// A write error that Pebble cannot continue after leaves the last published
+// snapshot readable and refuses commits, until a probe shows that the folder
+// takes writes again; then the database is opened anew in place. Snapshots that
+// were open at that moment fail. A commit that fails in the middle of its fsync
+// was not acknowledged and may yet be there after the reopening.
+//
+// Locks. Store.mu guards what is published and is held for memory only; a
+// snapshot has a mutex of its own, which is held across its reads, so that Close
+// can end a snapshot that is in use. None is taken while another is held.
+package embedded

@@ -1,0 +1,144 @@
+package embedded
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// engine is one opening of the database.
+type engine struct {
+	// Set at construction, never changed.
+	db     *pebble.DB
+	health *health
+
+	// Owned by the writer goroutine.
+	wedged bool // a panic inside the database left its locks taken
+}
+
+func openEngine(fs vfs.FS, dir string, lock *pebble.Lock, o Options) (*engine, error) {
+	h := &health{log: o.Logger}
+	opt := databaseOptions(fs, lock, o)
+	opt.Logger = h
+	opt.EventListener = h.listener()
+	db, err := pebble.Open(dir, opt)
+	if err == nil && h.fatal() != nil {
+		_ = db.Close() // the fatal error says why it is of no use
+		err = h.fatal()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	return &engine{db: db, health: h}, nil
+}
+
+// commit makes the batch durable. After an error the engine takes no further
+// commit: Pebble has shown the batch to its readers already, and its log is
+// broken.
+func (e *engine) commit(b *pebble.Batch) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			e.wedged = true
+			err = fmt.Errorf("database gave up: %v", cause)
+			e.health.fail(err)
+		}
+	}()
+	if err := b.Commit(pebble.Sync); err != nil {
+		e.health.fail(err)
+		return err
+	}
+	return e.health.fatal()
+}
+
+// close releases the database. One that is wedged cannot be closed: it would
+// wait for a lock for ever.
+func (e *engine) close() error {
+	if e.wedged {
+		return nil
+	}
+	return e.db.Close()
+}
+
+// health is what Pebble tells of itself. It implements pebble.Logger: a fatal
+// error, which Pebble's own logger answers by ending the process, is kept
+// instead, and the store stops committing.
+type health struct {
+	log *slog.Logger
+
+	mu sync.Mutex // guards the fields below
+	// +checklocks:mu
+	broken error // the first fatal error; it stays
+	// +checklocks:mu
+	flushing error // of the last flush; nil when it went well
+}
+
+// Infof implements pebble.Logger; what it gets is of no use to an operator.
+func (h *health) Infof(string, ...any) {}
+
+// Errorf implements pebble.Logger.
+func (h *health) Errorf(format string, args ...any) {
+	h.log.Warn("database reports an error", "err", fmt.Sprintf(format, args...))
+}
+
+// Fatalf implements pebble.Logger. It returns, and every caller in Pebble then
+// returns an error or has done its work; see engine.commit for the commit.
+func (h *health) Fatalf(format string, args ...any) {
+	h.fail(fmt.Errorf(format, args...))
+}
+
+func (h *health) fail(err error) {
+	if h.setBroken(err) {
+		h.log.Error("database takes no more writes", "err", err)
+	}
+}
+
+func (h *health) setBroken(err error) (first bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	first = h.broken == nil
+	if first {
+		h.broken = err
+	}
+	return first
+}
+
+// fatal returns the error after which the engine takes no commit, or nil.
+func (h *health) fatal() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.broken
+}
+
+// stalled returns the error of the last flush: while flushes fail a commit
+// could wait in vain for memory, so it is not begun.
+func (h *health) stalled() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.flushing
+}
+
+func (h *health) listener() *pebble.EventListener {
+	return &pebble.EventListener{
+		FlushEnd: func(info pebble.FlushInfo) {
+			if h.setFlushing(info.Err) {
+				h.log.Error("database cannot write its tables", "err", info.Err)
+			}
+		},
+		// Pebble tries again at once and without end: said once, by FlushEnd and below.
+		BackgroundError: func(err error) { h.log.Debug("database background work", "err", err) },
+		DataCorruption: func(info pebble.DataCorruptionInfo) {
+			h.log.Error("database is damaged", "err", info.Details, "path", info.Path)
+		},
+	}
+}
+
+func (h *health) setFlushing(err error) (fresh bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	fresh = err != nil && h.flushing == nil
+	h.flushing = err
+	return fresh
+}

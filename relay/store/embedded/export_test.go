@@ -1,0 +1,4 @@
+package embedded
+
+// OpenFS is Open on another file system.
+var OpenFS = open

@@ -1,0 +1,121 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"slices"
+)
+
+// maxChunk is how many entries one stream buffers at most.
+const maxChunk = 256
+
+// merge is the union of streams in the order of answers, each event once. After
+// an error it is of no further use.
+type merge struct {
+	reader *reader
+	heap   []*stream // by head, a binary heap; each has a head
+	fresh  []*stream // not looked at yet
+	last   entry
+	any    bool // last is set
+}
+
+// newMerge merges the streams of these prefixes; want is how many entries are
+// likely to be read, 0 for unknown.
+func newMerge(r *reader, prefixes [][]byte, w window, want int) *merge {
+	slices.SortFunc(prefixes, bytes.Compare) // the iterator then moves forward only
+	prefixes = slices.CompactFunc(prefixes, bytes.Equal)
+	chunk := maxChunk
+	if want > 0 && want < maxChunk {
+		chunk = want
+	}
+	chunk = max(chunk/max(len(prefixes), 1), 1) + 1
+	m := &merge{reader: r}
+	for _, p := range prefixes {
+		m.fresh = append(m.fresh, newStream(p, w, chunk))
+	}
+	return m
+}
+
+// next returns the next entry; not ok at the end.
+func (m *merge) next(ctx context.Context) (e entry, ok bool, err error) {
+	for {
+		if err := m.begin(ctx); err != nil {
+			return e, false, err
+		}
+		if len(m.heap) == 0 {
+			return e, false, nil
+		}
+		top := m.heap[0]
+		e = top.buf[top.next]
+		top.next++
+		if err := m.settle(ctx, top); err != nil {
+			return e, false, err
+		}
+		// Two streams may hold the same event; its entries are neighbours here.
+		if m.any && m.last.same(&e) {
+			continue
+		}
+		m.last, m.any = e, true
+		return e, true, nil
+	}
+}
+
+// begin reads the first chunk of every stream, once.
+func (m *merge) begin(ctx context.Context) error {
+	if m.fresh == nil {
+		return nil
+	}
+	for i, s := range m.fresh {
+		head, err := s.head(ctx, m.reader)
+		if err != nil {
+			return err
+		}
+		if i%checkEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if head != nil {
+			m.heap = append(m.heap, s)
+		}
+	}
+	m.fresh = nil
+	for i := len(m.heap)/2 - 1; i >= 0; i-- {
+		m.down(i)
+	}
+	return nil
+}
+
+// settle restores the heap after its top moved on.
+func (m *merge) settle(ctx context.Context, top *stream) error {
+	head, err := top.head(ctx, m.reader)
+	if err != nil {
+		return err
+	}
+	if head == nil {
+		last := len(m.heap) - 1
+		m.heap[0], m.heap[last] = m.heap[last], nil
+		m.heap = m.heap[:last]
+	}
+	m.down(0)
+	return nil
+}
+
+func (m *merge) down(i int) {
+	for {
+		first := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(m.heap); child++ {
+			if m.headOf(child).before(m.headOf(first)) {
+				first = child
+			}
+		}
+		if first == i {
+			return
+		}
+		m.heap[i], m.heap[first] = m.heap[first], m.heap[i]
+		i = first
+	}
+}
+
+func (m *merge) headOf(i int) *entry {
+	s := m.heap[i]
+	return &s.buf[s.next]
+}

@@ -1,0 +1,123 @@
+package embedded
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"fencepost/relay/store"
+)
+
+// schema is the version of the layout in keys.go.
+const schema = 1
+
+// Open opens the store in the folder dir, which is made when it does not exist,
+// and starts its writer. The error wraps store.ErrInUse when another process, or
+// another store of this one, has the folder, and store.ErrSchema when the folder
+// was written by another version.
+func Open(dir string, opt Options) (*Store, error) {
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("data folder %s: %w", dir, err)
+	}
+	return open(vfs.Default, path, opt)
+}
+
+func open(fs vfs.FS, dir string, opt Options) (*Store, error) {
+	opt = opt.withDefaults()
+	lock, err := lockFolder(fs, dir)
+	if err != nil {
+		return nil, err
+	}
+	e, err := openEngine(fs, dir, lock, opt)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	epoch, err := identify(e)
+	if err != nil {
+		return nil, errors.Join(err, e.close(), lock.Close())
+	}
+	s := newStore(fs, dir, lock, e, epoch, opt)
+	if err := s.adopt(e); err != nil {
+		return nil, errors.Join(err, e.close(), lock.Close())
+	}
+	s.writer.Go(s.write)
+	return s, nil
+}
+
+// lockFolder makes the folder and takes Pebble's lock on it.
+func lockFolder(fs vfs.FS, dir string) (*pebble.Lock, error) {
+	if err := fs.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make data folder: %w", err)
+	}
+	// Whatever else could stop the lock stops this file as well, so that a lock
+	// that fails means that somebody has it.
+	if err := writeProbe(fs, dir, 1); err != nil {
+		return nil, fmt.Errorf("write to data folder %s: %w", dir, err)
+	}
+	lock, err := pebble.LockDirectory(dir, fs)
+	if err != nil {
+		return nil, fmt.Errorf("data folder %s: %w (%w)", dir, store.ErrInUse, err)
+	}
+	return lock, nil
+}
+
+// identify checks the schema and returns the epoch; an empty database gets both.
+func identify(e *engine) (store.Epoch, error) {
+	version, ok, err := getValue(e.db, keySchema)
+	if err != nil {
+		return "", err
+	}
+	if !ok {
+		return create(e)
+	}
+	if len(version) != 4 {
+		return "", fmt.Errorf("schema version: %w", errCorrupt)
+	}
+	if found := binary.BigEndian.Uint32(version); found != schema {
+		return "", fmt.Errorf("data folder has schema %d, this binary knows %d: %w", found, schema, store.ErrSchema)
+	}
+	epoch, ok, err := getValue(e.db, keyEpoch)
+	if err == nil && !ok {
+		err = fmt.Errorf("epoch: %w", errCorrupt)
+	}
+	return store.Epoch(epoch), err
+}
+
+func create(e *engine) (store.Epoch, error) {
+	empty, err := isEmpty(e.db)
+	if err != nil {
+		return "", err
+	}
+	if !empty {
+		return "", fmt.Errorf("data folder holds a database that is not this program's: %w", store.ErrSchema)
+	}
+	var random [8]byte
+	rand.Read(random[:]) //nolint:errcheck // crypto/rand.Read never fails
+	epoch := hex.EncodeToString(random[:])
+	b := e.db.NewBatch()
+	defer b.Close() //nolint:errcheck // a batch that was committed
+	if err := errors.Join(
+		b.Set(keySchema, binary.BigEndian.AppendUint32(nil, schema), nil),
+		b.Set(keyEpoch, []byte(epoch), nil),
+		b.Set(keyHead, binary.BigEndian.AppendUint64(nil, 0), nil),
+	); err != nil {
+		return "", err
+	}
+	return store.Epoch(epoch), e.commit(b)
+}
+
+func isEmpty(db *pebble.DB) (bool, error) {
+	it, err := db.NewIter(nil)
+	if err != nil {
+		return false, err
+	}
+	empty := !it.First()
+	return empty, errors.Join(it.Error(), it.Close())
+}

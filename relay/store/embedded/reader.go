@@ -1,0 +1,136 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"fencepost/relay/wire"
+)
+
+// checkEvery is how many records are read between two looks at the context.
+const checkEvery = 256
+
+// reader reads indexes and events of one snapshot through one iterator, which
+// its streams share. Not safe for concurrent use.
+type reader struct {
+	// Set at construction, never changed.
+	snap  *pebble.Snapshot
+	cache *cache
+	now   int64 // Unix seconds that decide expiry
+
+	it    *pebble.Iterator // nil until the first use
+	owner *stream          // whose next entry the iterator stands at
+	read  int              // entries since the reader was made
+}
+
+// stream is one run of index keys with a common prefix, newest first, read in
+// chunks that grow while it is used.
+type stream struct {
+	prefix []byte
+	from   []byte // where the next chunk begins
+	since  uint64 // created_at of the oldest entry wanted
+
+	buf   []entry
+	next  int  // index into buf
+	chunk int  // entries of the next fill
+	ended bool // nothing follows buf
+}
+
+// window is the inclusive range of created_at that a filter asks for.
+type window struct{ since, until uint64 }
+
+func newStream(prefix []byte, w window, chunk int) *stream {
+	from := binary.BigEndian.AppendUint64(append(make([]byte, 0, len(prefix)+suffixLen+1), prefix...), ^w.until)
+	return &stream{prefix: prefix, from: from, since: w.since, chunk: chunk}
+}
+
+// head returns the next entry, filling the buffer when it is used up; nil at
+// the end.
+func (s *stream) head(ctx context.Context, r *reader) (*entry, error) {
+	if s.next == len(s.buf) {
+		if s.ended {
+			return nil, nil
+		}
+		if err := r.fill(ctx, s); err != nil {
+			return nil, err
+		}
+		if len(s.buf) == 0 {
+			return nil, nil
+		}
+	}
+	return &s.buf[s.next], nil
+}
+
+// fill reads the next chunk of s.
+func (r *reader) fill(ctx context.Context, s *stream) error {
+	if err := r.position(s); err != nil {
+		return err
+	}
+	s.buf, s.next = s.buf[:0], 0
+	for len(s.buf) < s.chunk {
+		if !r.it.Valid() || !bytes.HasPrefix(r.it.Key(), s.prefix) {
+			s.ended = true
+			break
+		}
+		value, err := r.it.ValueAndErr()
+		if err != nil {
+			return err
+		}
+		e, err := parseEntry(r.it.Key()[len(s.prefix):], value)
+		if err != nil {
+			return err
+		}
+		if e.at < s.since {
+			s.ended = true
+			break
+		}
+		s.buf = append(s.buf, e)
+		if r.read++; r.read%checkEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r.it.Next()
+	}
+	s.chunk = min(2*s.chunk, maxChunk)
+	if !s.ended {
+		last := &s.buf[len(s.buf)-1]
+		s.from = append(appendSuffix(s.from[:len(s.prefix)], last.at, last.id), 0)
+	}
+	return r.it.Error()
+}
+
+// position brings the iterator to where s goes on. It stands there already when
+// s was the last to use it.
+func (r *reader) position(s *stream) error {
+	if r.it == nil {
+		it, err := r.snap.NewIter(&pebble.IterOptions{
+			LowerBound: []byte{spaceTime},
+			UpperBound: []byte{spaceIndexEnd},
+		})
+		if err != nil {
+			return err
+		}
+		r.it = it
+	}
+	if r.owner != s {
+		r.owner = s
+		r.it.SeekGE(s.from)
+	}
+	return r.it.Error()
+}
+
+// event returns the event of an entry, from the cache or from disk.
+func (r *reader) event(e *entry) (*wire.Event, error) {
+	return loadEvent(r.snap, r.cache, e.position)
+}
+
+func (r *reader) close() error {
+	if r.it == nil {
+		return nil
+	}
+	it := r.it
+	r.it, r.owner = nil, nil
+	return it.Close()
+}

@@ -1,0 +1,144 @@
+package embedded
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"fencepost/relay/store"
+)
+
+// deleteTargets carries out the deletion request r (NIP-09), whose own row is
+// written: each stored target is removed, and none may come back.
+func (t *txn) deleteTargets(r *record) error {
+	for _, target := range store.Targets(r.event) {
+		var err error
+		if target.ID == "" {
+			err = t.deleteAddress(r, target)
+		} else {
+			err = t.deleteID(r, target.ID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *txn) deleteID(request *record, id string) error {
+	target, ok := decode32(id)
+	if !ok {
+		return nil
+	}
+	value, stored, err := t.get(idKey(target))
+	if err != nil {
+		return err
+	}
+	if stored {
+		e, err := t.event(beUint64(value))
+		if err != nil {
+			return err
+		}
+		if !store.MayDelete(request.event, e) {
+			return nil
+		}
+	}
+	t.decide(tombKey(target, request.pubkey), []byte{})
+	if !stored {
+		return nil
+	}
+	return t.removeWithRow(beUint64(value), store.CauseDeleted)
+}
+
+func (t *txn) deleteAddress(request *record, target store.Target) error {
+	tomb := request.targetKey(spaceTombAdr, target)
+	until, ok, err := t.get(tomb)
+	if err != nil {
+		return err
+	}
+	if !ok || beUint64(until) < request.at {
+		t.decide(tomb, binary.BigEndian.AppendUint64(nil, request.at))
+	}
+	value, ok, err := t.get(request.targetKey(spaceAddress, target))
+	if err != nil || !ok {
+		return err
+	}
+	stored, err := parseVersion(value)
+	if err != nil || stored.at > request.at {
+		return err
+	}
+	return t.removeWithRow(stored.position, store.CauseDeleted)
+}
+
+// removeWithRow removes the stored event at position and says so in the log.
+func (t *txn) removeWithRow(position uint64, cause store.RemovalCause) error {
+	e, err := t.event(position)
+	if err != nil {
+		return err
+	}
+	removal := store.NewRemoval(cause, store.Position(position), e)
+	row := t.push(store.Entry{Type: store.EntryRemoval, Removal: removal, Prefix: store.PrefixOf(e)})
+	t.set(logKey(row), removalRow(removal))
+	return t.remove(position, store.VoidRemoved)
+}
+
+// sweep works on up to limit rows that are due, oldest due first, and returns
+// how many there were. It must be the first and only work of its transaction,
+// since it looks at the database alone.
+func (t *txn) sweep(seconds int64, nanoseconds uint32, limit int) (n int, err error) {
+	due, err := t.due(seconds, nanoseconds, limit)
+	if err != nil {
+		return 0, err
+	}
+	for _, key := range due {
+		if err := t.sweepOne(key); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// due returns up to limit keys of the due space up to a time, inclusive.
+func (t *txn) due(seconds int64, nanoseconds uint32, limit int) (keys [][]byte, err error) {
+	it, err := t.db.NewIter(&pebble.IterOptions{
+		LowerBound: []byte{spaceDue},
+		UpperBound: append(dueKey(seconds, nanoseconds, 1<<64-1), 0),
+	})
+	if err != nil {
+		return nil, err
+	}
+	for it.First(); it.Valid() && len(keys) < limit; it.Next() {
+		keys = append(keys, append([]byte{}, it.Key()...))
+	}
+	return keys, errors.Join(it.Error(), it.Close())
+}
+
+func (t *txn) sweepOne(due []byte) error {
+	if len(due) != 1+8+4+8 {
+		return errCorrupt
+	}
+	position := binary.BigEndian.Uint64(due[13:])
+	value, ok, err := getValue(t.db, logKey(position))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return rowError(position, errCorrupt)
+	}
+	row, err := decodeRow(position, value, t.cache.get(position))
+	if err != nil {
+		return err
+	}
+	switch row.Type {
+	case store.EntryEvent:
+		return t.removeWithRow(position, store.CauseExpired)
+	case store.EntryEphemeral:
+		t.unset(due)
+		t.void(position, store.VoidEphemeral, row.Prefix)
+		return nil
+	default:
+		return rowError(position, errCorrupt)
+	}
+}

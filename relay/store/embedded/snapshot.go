@@ -1,0 +1,158 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"fencepost/relay/store"
+	"fencepost/relay/wire"
+)
+
+// snapshot is a store.Snapshot. Its mutex makes every read end before the
+// store is closed under it.
+type snapshot struct {
+	// Set at construction, never changed.
+	store *Store
+	view  *view
+
+	mu sync.Mutex // guards the fields below; held across this snapshot's reads
+	// +checklocks:mu
+	readers []*reader // of rows that are not closed
+	// +checklocks:mu
+	ended error // why there is nothing to read any more
+}
+
+// Applied implements store.Snapshot.
+func (s *snapshot) Applied() store.Position { return s.view.head }
+
+// Query implements store.Snapshot. It reads samples of the indexes to choose
+// the plans.
+func (s *snapshot) Query(ctx context.Context, filters []*wire.Filter, opt store.QueryOptions) (store.Rows, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.readyLocked(ctx); err != nil {
+		return nil, err
+	}
+	r := s.newReader()
+	walks, err := r.walks(ctx, filters, opt.Limit)
+	if err != nil {
+		return nil, errors.Join(err, r.close())
+	}
+	s.readers = append(s.readers, r)
+	return &rows{snapshot: s, reader: r, union: union{walks: walks}, maxTotal: opt.MaxTotal}, nil
+}
+
+// Count implements store.Snapshot. Events are read only where an index entry
+// does not decide.
+func (s *snapshot) Count(ctx context.Context, filters []*wire.Filter, limit int) (n int, exact bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.readyLocked(ctx); err != nil {
+		return 0, false, err
+	}
+	r := s.newReader()
+	defer func() { err = errors.Join(err, r.close()) }()
+	walks, err := r.walks(ctx, filters, unlimited)
+	if err != nil {
+		return 0, false, err
+	}
+	all := union{walks: walks}
+	for {
+		_, ok, err := all.next(ctx)
+		if err != nil {
+			return 0, false, err
+		}
+		if !ok {
+			return n, true, nil
+		}
+		if limit > 0 && n == limit {
+			return n, false, nil
+		}
+		n++
+	}
+}
+
+// Close implements store.Snapshot; it may be called more than once.
+func (s *snapshot) Close() error { return s.end(store.ErrClosed) }
+
+// end closes whatever reads from the snapshot; later calls fail with why.
+func (s *snapshot) end(why error) error {
+	readers, ok := s.detach(why)
+	if !ok {
+		return nil
+	}
+	var err error
+	for _, r := range readers {
+		err = errors.Join(err, r.close())
+	}
+	s.store.forget(s)
+	return errors.Join(err, s.store.release(s.view))
+}
+
+func (s *snapshot) detach(why error) (readers []*reader, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended != nil {
+		return nil, false
+	}
+	readers, s.readers, s.ended = s.readers, nil, why
+	return readers, true
+}
+
+// readLog reads rows after a position from disk.
+func (s *snapshot) readLog(ctx context.Context, after store.Position, limit int) (rows []store.Entry, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.readyLocked(ctx); err != nil {
+		return nil, err
+	}
+	it, err := s.view.snap.NewIter(&pebble.IterOptions{
+		LowerBound: logKey(uint64(after) + 1),
+		UpperBound: logKey(uint64(s.view.head) + 1),
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for it.First(); it.Valid() && len(rows) < limit; it.Next() {
+		row, err := s.decode(it, uint64(after)+1+uint64(len(rows)))
+		if err != nil {
+			return nil, err
+		}
+		if rows = append(rows, row); len(rows)%checkEvery == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	return rows, it.Error()
+}
+
+// decode reads the row under it, which must be the one at position.
+func (s *snapshot) decode(it *pebble.Iterator, position uint64) (store.Entry, error) {
+	key := it.Key()
+	if len(key) != 9 || beUint64(key[1:]) != position {
+		return store.Entry{}, rowError(position, errCorrupt)
+	}
+	value, err := it.ValueAndErr()
+	if err != nil {
+		return store.Entry{}, err
+	}
+	var known *wire.Event
+	if len(value) > 0 && store.EntryType(value[0]) == store.EntryEvent {
+		known = s.store.cache.get(position)
+	}
+	return decodeRow(position, value, known)
+}
+
+func (s *snapshot) newReader() *reader {
+	return &reader{snap: s.view.snap, cache: s.store.cache, now: s.store.opt.Now().Unix()}
+}
+
+func (s *snapshot) readyLocked(ctx context.Context) error {
+	if s.ended != nil {
+		return s.ended
+	}
+	return ctx.Err()
+}

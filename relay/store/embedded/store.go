@@ -1,0 +1,256 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"fencepost/relay/store"
+)
+
+// Store is a store.Store in one folder. Its methods may be called from any
+// goroutine.
+type Store struct {
+	// Set at construction, never changed.
+	fs      vfs.FS
+	dir     string
+	lock    *pebble.Lock
+	opt     Options
+	epoch   store.Epoch
+	cache   *cache
+	queue   *queue
+	changed chan struct{} // one waiting wake-up at most; never closed
+	writer  sync.WaitGroup
+	close   func() error // runs shutdown once
+
+	// Owned by the writer goroutine, then by shutdown.
+	engine  *engine // nil while it cannot be opened
+	failing bool    // the last commit failed
+
+	mu sync.Mutex // guards the fields below; held for memory only
+	// +checklocks:mu
+	current *view // what readers get; nil while there is nothing to read
+	// +checklocks:mu
+	tail tail
+	// +checklocks:mu
+	open map[*snapshot]struct{} // snapshots that hold a view
+	// +checklocks:mu
+	unreadable error // why current is nil
+}
+
+// view is a durable state of the database, shared by the snapshots of that
+// moment. Store.mu guards refs.
+type view struct {
+	snap *pebble.Snapshot
+	head store.Position
+	refs int // snapshots that hold it, and one while it is current
+}
+
+func newStore(fs vfs.FS, dir string, lock *pebble.Lock, e *engine, epoch store.Epoch, opt Options) *Store {
+	s := &Store{
+		fs:      fs,
+		dir:     dir,
+		lock:    lock,
+		opt:     opt,
+		epoch:   epoch,
+		cache:   newCache(opt.eventCacheBytes()),
+		queue:   newQueue(),
+		changed: make(chan struct{}, 1),
+		engine:  e,
+		open:    make(map[*snapshot]struct{}),
+	}
+	s.close = sync.OnceValue(s.shutdown)
+	return s
+}
+
+// Append implements store.Store. It blocks while the queue is full and until
+// the events are durable; an ended ctx withdraws what the writer has not taken.
+func (s *Store) Append(ctx context.Context, writes []store.Write) []store.Outcome {
+	r := &request{writes: writes, outcomes: make([]store.Outcome, len(writes)), done: make(chan struct{})}
+	if len(writes) == 0 {
+		return r.outcomes
+	}
+	for _, w := range writes {
+		r.bytes += weight(w.Event)
+	}
+	s.queue.do(ctx, r)
+	return r.outcomes
+}
+
+// Sweep implements store.Store. Each commit takes sweepRows, so that appends
+// come in between.
+func (s *Store) Sweep(ctx context.Context, now time.Time) (int, error) {
+	total := 0
+	for {
+		r := &request{until: now, done: make(chan struct{})}
+		s.queue.do(ctx, r)
+		total += r.swept
+		if r.err != nil || r.swept < sweepRows {
+			return total, r.err
+		}
+	}
+}
+
+// Changed implements store.Store.
+func (s *Store) Changed() <-chan struct{} { return s.changed }
+
+// Log implements store.Store. It does no I/O.
+func (s *Store) Log(ctx context.Context) (store.LogInfo, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.readableLocked(ctx); err != nil {
+		return store.LogInfo{}, err
+	}
+	return store.LogInfo{Epoch: s.epoch, Floor: 1, Head: s.current.head}, nil
+}
+
+// Snapshot implements store.Store. It does no I/O.
+func (s *Store) Snapshot(ctx context.Context) (store.Snapshot, error) {
+	snap, err := s.snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return snap, nil
+}
+
+func (s *Store) snapshot(ctx context.Context) (*snapshot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.readableLocked(ctx); err != nil {
+		return nil, err
+	}
+	s.current.refs++
+	snap := &snapshot{store: s, view: s.current}
+	s.open[snap] = struct{}{}
+	return snap, nil
+}
+
+// ReadLog implements store.Store. The last few thousand rows come from memory,
+// older ones from disk.
+func (s *Store) ReadLog(ctx context.Context, after store.Position, limit int) ([]store.Entry, error) {
+	rows, done, err := s.readTail(ctx, after, limit)
+	if done || err != nil {
+		return rows, err
+	}
+	snap, err := s.snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err = snap.readLog(ctx, after, limit)
+	return rows, errors.Join(err, snap.Close())
+}
+
+func (s *Store) readTail(ctx context.Context, after store.Position, limit int) (rows []store.Entry, done bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.readableLocked(ctx); err != nil {
+		return nil, false, err
+	}
+	if after >= s.current.head || limit <= 0 {
+		return nil, true, nil
+	}
+	rows, done = s.tail.after(after, limit)
+	return rows, done, nil
+}
+
+// Close implements store.Store. It must not be called by the writer.
+func (s *Store) Close() error { return s.close() }
+
+func (s *Store) shutdown() error {
+	s.queue.close()
+	s.writer.Wait()
+	err := s.retire(store.ErrClosed)
+	if s.engine != nil {
+		err = errors.Join(err, s.engine.close())
+	}
+	return errors.Join(err, s.lock.Close())
+}
+
+func (s *Store) readableLocked(ctx context.Context) error {
+	if s.current == nil {
+		return s.unreadable
+	}
+	return ctx.Err()
+}
+
+// adopt makes the durable state of a freshly opened database what readers see.
+func (s *Store) adopt(e *engine) error {
+	value, ok, err := getValue(e.db, keyHead)
+	if err == nil && (!ok || len(value) != 8) {
+		err = errCorrupt
+	}
+	if err != nil {
+		return fmt.Errorf("head of the log: %w", err)
+	}
+	s.engine = e
+	return s.publish(&view{snap: e.db.NewSnapshot(), head: store.Position(beUint64(value)), refs: 1}, nil, nil)
+}
+
+// publish makes v current, with the rows that its commit added and emptied.
+func (s *Store) publish(v *view, rows, voids []store.Entry) error {
+	return s.release(s.swap(v, rows, voids))
+}
+
+// wake leaves a wake-up unless one is waiting already.
+func (s *Store) wake() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (s *Store) swap(v *view, rows, voids []store.Entry) (old *view) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, s.current, s.unreadable = s.current, v, nil
+	s.tail.add(rows, voids)
+	return old
+}
+
+// retire takes everything from the readers: calls fail with why from now on,
+// and so do the open snapshots. It waits for reads that are running.
+func (s *Store) retire(why error) error {
+	old, open := s.withdraw(why)
+	err := s.release(old)
+	for _, snap := range open {
+		err = errors.Join(err, snap.end(why))
+	}
+	return err
+}
+
+func (s *Store) withdraw(why error) (old *view, open []*snapshot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, s.current, s.unreadable, s.tail = s.current, nil, why, tail{}
+	for snap := range s.open {
+		open = append(open, snap)
+	}
+	return old, open
+}
+
+// release gives up one reference to v, which may be nil.
+func (s *Store) release(v *view) error {
+	if v == nil || !s.unref(v) {
+		return nil
+	}
+	return v.snap.Close()
+}
+
+func (s *Store) unref(v *view) (last bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v.refs--
+	return v.refs == 0
+}
+
+// forget takes a snapshot that ended off the list.
+func (s *Store) forget(snap *snapshot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, snap)
+}

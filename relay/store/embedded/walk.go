@@ -1,0 +1,163 @@
+package embedded
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"fencepost/relay/wire"
+)
+
+// walk yields what one filter matches, in the order of answers.
+type walk struct {
+	// Set at construction, never changed.
+	reader *reader
+	filter *wire.Filter
+	kinds  []uint16 // checked in the entry; nil where the plan ensures them
+	sure   bool     // entry and kind decide
+
+	merge *merge
+	left  int  // how many more the limit allows
+	cut   bool // the limit ended the walk
+
+	held item // the next match, when has
+	has  bool
+}
+
+// item is a matching entry, with its event where that was read already.
+type item struct {
+	entry
+	event *wire.Event
+}
+
+func unlimited(*wire.Filter) int { return math.MaxInt }
+
+// walks makes a walk for each filter that can match and may contribute.
+func (r *reader) walks(ctx context.Context, filters []*wire.Filter, limit func(*wire.Filter) int) (all []*walk, err error) {
+	for _, f := range filters {
+		q, ok := newQuery(f)
+		n := limit(f)
+		if !ok || n == 0 {
+			continue
+		}
+		w := &walk{reader: r, filter: f, left: n}
+		if err := w.prepare(ctx, &q); err != nil {
+			return nil, err
+		}
+		all = append(all, w)
+	}
+	return all, nil
+}
+
+func (w *walk) prepare(ctx context.Context, q *query) (err error) {
+	if w.filter.IDs != nil {
+		w.merge, err = w.reader.byID(ctx, w.filter.IDs)
+		return err
+	}
+	p, err := q.plan(ctx, w.reader, w.left)
+	if err != nil {
+		return err
+	}
+	w.sure = p.covered
+	if w.filter.Kinds != nil && !p.exact {
+		w.kinds = q.kinds
+	}
+	want := 0
+	if w.left < maxChunk {
+		want = w.left + 1 // and one more to see that the limit hides something
+	}
+	w.merge = newMerge(w.reader, p.prefixes, q.window, want)
+	return nil
+}
+
+// byID returns the stored ones of these ids as a merge of one stream.
+func (r *reader) byID(ctx context.Context, ids []string) (*merge, error) {
+	found := &stream{ended: true}
+	for i, id := range ids {
+		if i%checkEvery == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		key, ok := decode32(id)
+		if !ok {
+			continue
+		}
+		value, ok, err := getValue(r.snap, idKey(key))
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		e, err := loadEvent(r.snap, r.cache, beUint64(value))
+		if err != nil {
+			return nil, err
+		}
+		expires, _ := e.Expires()
+		found.buf = append(found.buf, entry{
+			at: uint64(e.CreatedAt), id: key, position: beUint64(value), kind: uint16(e.Kind), expires: expires,
+		})
+	}
+	slices.SortFunc(found.buf, compareEntries)
+	return &merge{reader: r, fresh: []*stream{found}}, nil
+}
+
+func compareEntries(a, b entry) int {
+	switch {
+	case a.before(&b):
+		return -1
+	case b.before(&a):
+		return 1
+	default:
+		return 0
+	}
+}
+
+// peek makes the next match held; not ok at the end, and where the limit is.
+func (w *walk) peek(ctx context.Context) (ok bool, err error) {
+	if w.has {
+		return true, nil
+	}
+	if w.left == 0 {
+		w.cut = true
+		return false, nil
+	}
+	return w.find(ctx)
+}
+
+// take lets go of the held match and counts it.
+func (w *walk) take() {
+	w.has = false
+	w.left--
+}
+
+// hidden reports whether the limit ended the walk before its last match.
+func (w *walk) hidden(ctx context.Context) (bool, error) {
+	if !w.cut {
+		return false, nil
+	}
+	return w.find(ctx)
+}
+
+// find goes on to the next entry that matches and holds it.
+func (w *walk) find(ctx context.Context) (ok bool, err error) {
+	for {
+		e, ok, err := w.merge.next(ctx)
+		if err != nil || !ok {
+			return false, err
+		}
+		if e.expired(w.reader.now) || w.kinds != nil && !slices.Contains(w.kinds, e.kind) {
+			continue
+		}
+		w.held = item{entry: e}
+		if !w.sure {
+			if w.held.event, err = w.reader.event(&e); err != nil {
+				return false, err
+			}
+			if !w.filter.Matches(w.held.event) {
+				continue
+			}
+		}
+		w.has = true
+		return true, nil
+	}
+}

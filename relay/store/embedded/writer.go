@@ -1,0 +1,132 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+
+	"fencepost/relay/store"
+)
+
+// sweepRows is how many due rows one commit takes.
+const sweepRows = 500
+
+// write is the writer goroutine: it answers requests until the queue is closed
+// and empty.
+func (s *Store) write() {
+	for {
+		requests, ok := s.queue.take()
+		if !ok {
+			return
+		}
+		err := s.commit(requests)
+		s.note(err)
+		for _, r := range requests {
+			if err != nil {
+				r.fail(fmt.Errorf("commit: %w", err))
+			}
+			close(r.done)
+		}
+	}
+}
+
+// note logs when commits begin to fail and when they go on, not each of them.
+func (s *Store) note(err error) {
+	switch failed := err != nil; {
+	case failed && !s.failing:
+		s.opt.Logger.Error("commits are refused", "err", err)
+	case !failed && s.failing:
+		s.opt.Logger.Info("commits go on")
+	}
+	s.failing = err != nil
+}
+
+// commit decides the requests, makes the result durable and publishes it. On an
+// error nothing of it is visible and the positions are given again.
+func (s *Store) commit(requests []*request) error {
+	if err := s.ensureWritable(); err != nil {
+		return err
+	}
+	t := newTxn(s.engine.db, s.cache, s.head(), s.opt.Now())
+	defer t.batch.Close() //nolint:errcheck // only gives memory back
+	for _, r := range requests {
+		if err := s.decide(t, r); err != nil {
+			return err
+		}
+	}
+	if err := t.finish(); err != nil || t.empty() {
+		return err
+	}
+	if err := s.engine.commit(t.batch); err != nil {
+		return err
+	}
+	for _, row := range t.rows {
+		if row.Type == store.EntryEvent {
+			s.cache.put(uint64(row.Position), row.Event)
+		}
+	}
+	defer s.wake()
+	v := &view{snap: s.engine.db.NewSnapshot(), head: store.Position(t.head), refs: 1}
+	if err := s.publish(v, t.rows, t.voids); err != nil {
+		s.opt.Logger.Warn("release old snapshot", "err", err) // the commit stands
+	}
+	return nil
+}
+
+// decide answers one request inside t, for the case that t becomes durable.
+func (s *Store) decide(t *txn, r *request) (err error) {
+	if r.isSweep() {
+		r.swept, err = t.sweep(r.until.Unix(), uint32(r.until.Nanosecond()), sweepRows)
+		return err
+	}
+	for i, w := range r.writes {
+		if r.outcomes[i], err = t.append(w.Event); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// head is the last published position; only the writer changes it.
+func (s *Store) head() store.Position {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current.head
+}
+
+// ensureWritable returns why a commit cannot be begun. After a failure of the
+// database it opens it anew, once the folder takes writes again.
+func (s *Store) ensureWritable() error {
+	if err := s.checkSpace(); err != nil {
+		return err
+	}
+	if s.engine == nil {
+		return s.reopen()
+	}
+	if s.engine.wedged {
+		return fmt.Errorf("database must be opened by a new process: %w", s.engine.health.fatal())
+	}
+	if err := s.engine.health.fatal(); err != nil {
+		return s.recover(err)
+	}
+	if err := s.engine.health.stalled(); err != nil {
+		return fmt.Errorf("database cannot write its tables: %w", err)
+	}
+	return nil
+}
+
+var errDiskFull = errors.New("disk is full")
+
+// checkSpace refuses to fill the disk to its brim, where Pebble could not flush.
+func (s *Store) checkSpace() error {
+	if s.opt.MinFreeBytes < 0 {
+		return nil
+	}
+	usage, err := s.fs.GetDiskUsage(s.dir)
+	if err != nil {
+		return nil // a file system that does not say; the commit will find out
+	}
+	if usage.AvailBytes < uint64(s.opt.MinFreeBytes) {
+		return fmt.Errorf("%w: %d bytes are free, %d are kept", errDiskFull, usage.AvailBytes, s.opt.MinFreeBytes)
+	}
+	return nil
+}
