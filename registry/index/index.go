@@ -74,7 +74,7 @@ func (x *Index) file(f *filing, e *entry) {
 }
 
 // Remove takes h out and reports whether this call found it. It may be called
-// again, and while Add or another Remove of h runs.
+// again, and while Add or another Remove of h runs. A nil h is never there.
 func (x *Index) Remove(h *lifecycle.Handle) bool {
 	f, there := x.filings.LoadAndDelete(h)
 	if !there {
