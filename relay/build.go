@@ -51,14 +51,14 @@ type parts struct {
 	conns    *conn.Server
 }
 
-// build wires a relay over s. head is the end of the log as of now.
-func build(g *lifecycle.Group, c config.Config, s store.Store, head store.Position, log *slog.Logger) *parts {
+// build wires a relay over s. start is the end of the log as of now.
+func build(g *lifecycle.Group, c config.Config, s store.Store, start store.Position, log *slog.Logger) *parts {
 	p := &parts{
 		store: s, registry: registry.New(), index: index.New(), metrics: metrics.New(),
 		access: access.New(access.Require(c.Auth.Require)),
 	}
 	p.follower = outbox.New(outbox.Options{
-		Log: s, Index: p.index, Metrics: p.metrics, Now: time.Now, Logger: log, Start: head,
+		Log: s, Index: p.index, Metrics: p.metrics, Now: time.Now, Logger: log, Start: start,
 	})
 	p.handlers = handlers.New(handlers.Options{
 		Store: s, Index: p.index, Begun: p.follower.Begun, Access: p.access, Metrics: p.metrics,
@@ -69,7 +69,29 @@ func build(g *lifecycle.Group, c config.Config, s store.Store, head store.Positi
 	o.Open = func(c *lifecycle.Conn) conn.Session { return p.handlers.Open(c) }
 	o.Registry, o.Logger, o.Metrics = p.registry, log, p.metrics
 	p.conns = conn.NewServer(g.Context(), o)
+	p.metrics.Observe(metrics.Observed{
+		Subscriptions: p.index.Len, OutboundBytes: p.outboundBytes, Head: func() uint64 { return head(g.Context(), s) },
+	})
 	return p
+}
+
+// head returns the newest position of the log, or 0 when the store is closed.
+func head(ctx context.Context, s store.Store) uint64 {
+	info, err := s.Log(ctx)
+	if err != nil {
+		return 0 // a metric, and the follower reports the fault
+	}
+	return uint64(info.Head)
+}
+
+// outboundBytes returns what is queued for all connections.
+func (p *parts) outboundBytes() int {
+	n := 0
+	p.registry.Each(func(c *lifecycle.Conn) bool {
+		n += c.Usage().Bytes
+		return true
+	})
+	return n
 }
 
 // webOptions are what the HTTP side asks of the relay.
