@@ -79,7 +79,7 @@ func (s *Session) undecodable(ctx context.Context, err error) {
 	switch {
 	case bad.EventID != "":
 		s.answer(ctx, wire.AppendOK(nil, bad.EventID, false, bad.Reason))
-	case bad.HasSub && bad.Verb == "REQ" && wire.ValidSub(bad.Sub):
+	case bad.HasSub && bad.Verb != "COUNT" && wire.ValidSub(bad.Sub): // the client believes it ended
 		s.refuse(ctx, bad.Sub, bad.Reason)
 	case bad.HasSub:
 		s.answer(ctx, wire.AppendClosed(nil, bad.Sub, bad.Reason))

@@ -1,6 +1,7 @@
 package trace_test
 
 import (
+	"strings"
 	"testing"
 
 	"fencepost/regress/trace"
@@ -31,6 +32,18 @@ func TestEveryMessageHasItsAnswer(t *testing.T) {
 		{"a count that cannot be decoded", trace.Options{}, []step{sent(`["COUNT","x"]`), got(closed)}, ""},
 		{"a refused count beside a subscription", trace.Options{}, []step{
 			sent(req), got(eose), sent(count), got(closed), event(ev1),
+		}, ""},
+		{"a CLOSE that cannot be decoded", trace.Options{}, []step{
+			sent(req), got(eose), sent(`["CLOSE","x",1]`), got(closed),
+		}, ""},
+		{"an event after its CLOSED", trace.Options{}, []step{
+			sent(req), got(eose), sent(`["CLOSE","x",1]`), got(closed), event(ev1),
+		}, trace.AfterClosed},
+		{"a second CLOSED for it", trace.Options{}, []step{
+			sent(req), got(eose), sent(`["CLOSE","x",1]`), got(closed), got(closed),
+		}, trace.ForeignClosed},
+		{"a subscription id that is too long", trace.Options{}, []step{
+			sent(`["REQ","` + strings.Repeat("x", 65) + `",{}]`), got(`["CLOSED","` + strings.Repeat("x", 64) + `","invalid: id"]`),
 		}, ""},
 		{"garbage", trace.Options{}, []step{sent(`{`), got(`["NOTICE","invalid: what"]`)}, ""},
 	})

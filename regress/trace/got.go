@@ -178,7 +178,7 @@ func (t *Trace) closedLocked(id string) {
 		s.current.closed = true
 		return
 	}
-	if t.takeLocked(t.queries, id) || t.takeLocked(t.refusals, id) {
+	if t.takeLocked(t.queries, id) || t.takeLocked(t.refusals, id) || t.takeLocked(t.strays, id) {
 		return
 	}
 	if s == nil {
@@ -195,6 +195,7 @@ func (t *Trace) closeOneLocked(s *sub) {
 		s.current.maybeClosed = true
 		return
 	}
+	t.takeLocked(t.strays, s.id) // a CLOSED that answers a bad CLOSE is the end all the same
 	s.current.closed = true
 	if s.next != nil {
 		s.next.maybeClosed = true

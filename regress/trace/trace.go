@@ -34,7 +34,9 @@ type Trace struct {
 	// +checklocks:mu
 	queries map[string]int // id -> COUNTs not answered
 	// +checklocks:mu
-	refusals map[string]int // id -> malformed messages that CLOSED may answer
+	refusals map[string]int // id -> malformed COUNTs that CLOSED may answer
+	// +checklocks:mu
+	strays map[string]int // id -> other malformed messages that CLOSED may answer
 	// +checklocks:mu
 	ledger ledger
 	// +checklocks:mu
@@ -45,7 +47,8 @@ type Trace struct {
 func New(o Options) *Trace {
 	return &Trace{
 		options: o, subs: make(map[string]*sub), oks: make(map[string]int),
-		queries: make(map[string]int), refusals: make(map[string]int), ledger: newLedger(),
+		queries: make(map[string]int), refusals: make(map[string]int), strays: make(map[string]int),
+		ledger: newLedger(),
 	}
 }
 
@@ -92,8 +95,10 @@ func (t *Trace) readingBadLocked(err error) {
 		t.oks[bad.EventID]++
 	case bad.HasSub && bad.Verb == "REQ" && wire.ValidSub(bad.Sub):
 		t.openLocked(bad.Sub, newGeneration(nil))
-	case bad.HasSub:
+	case bad.HasSub && bad.Verb == "COUNT":
 		t.refusals[bad.Sub]++
+	case bad.HasSub:
+		t.strays[bad.Sub]++
 	}
 }
 
