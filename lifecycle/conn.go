@@ -243,7 +243,9 @@ func (c *Conn) release(id string) (old *Handle) {
 		return nil
 	}
 	if old.state == retired {
-		c.muteLocked(old)
+		if !c.closeAck { // else the CLOSED that is queued is the answer
+			c.muteLocked(old)
+		}
 		return nil
 	}
 	if c.closeAck {
