@@ -26,7 +26,7 @@ func TestStormCountsExactlyWhatTheRelayDoesWrong(t *testing.T) {
 		fault    fault
 		patience time.Duration
 		want     counts
-		loose    bool // other counters rise as well, since frames seem to be of another generation
+		loose    bool                              // other counters rise as well, since frames seem to be of another generation
 		allowed  func(t *testing.T, r race.Report) // what else is to be seen
 	}{
 		{fault: correct},
