@@ -21,9 +21,13 @@ type Operation struct {
 // Program is what one schedule runs. It is built anew for every schedule.
 type Program struct {
 	Operations []Operation
-	// Drain makes room for operations that are still blocked once nothing is
-	// parked: the final take of every client. It may be nil.
-	Drain func()
+	// Passing is told who comes to which point of the relay, before it parks and
+	// whether it parks there or not. It may be nil.
+	Passing func(thread string, p pause.Point)
+	// Drain makes room for what is still blocked once nothing is parked, as the
+	// final take of every client does. It is called until it returns false, when
+	// there was nothing to do. It may be nil.
+	Drain func() bool
 	// Check is called when everything has ended. It returns what is wrong.
 	Check func() []string
 	// Trace describes what happened, for the report of a violation. It may be nil.
@@ -78,18 +82,18 @@ func newExplorer(t *testing.T, p Plan) *explorer {
 }
 
 // All runs every schedule of p, depth first, each from scratch in a bubble of
-// its own. It fails the test when a repeated prefix does not lead to the same
-// choices: the program is then not deterministic and the count means nothing.
-func All(t *testing.T, p Plan) Result {
+// its own. An error means that a repeated prefix did not lead to the same
+// choices: the program is not deterministic and the count means nothing.
+func All(t *testing.T, p Plan) (Result, error) {
 	e := newExplorer(t, p)
 	w := &walk{independent: p.Independent}
 	for more := true; more; more = w.next() {
 		e.run(w.pick)
-		if w.broken != "" {
-			t.Fatalf("program is not deterministic: %s", w.broken)
+		if w.broken != nil {
+			return e.result, w.broken
 		}
 	}
-	return e.result
+	return e.result, nil
 }
 
 // Sample runs n schedules whose choices are drawn with the seed.
@@ -102,21 +106,22 @@ func Sample(t *testing.T, p Plan, n int, seed uint64) Result {
 	return e.result
 }
 
-// Replay runs one schedule. Steps beyond its end are taken in order.
-func Replay(t *testing.T, p Plan, s Schedule) Result {
+// Replay runs one schedule; steps beyond its end are taken in order. An error
+// means that the schedule does not fit the program.
+func Replay(t *testing.T, p Plan, s Schedule) (Result, error) {
 	e := newExplorer(t, p)
+	var misfit error
 	e.run(func(depth int, choices []Choice) int {
 		if depth >= len(s) {
 			return 0
 		}
 		i := slices.Index(choices, s[depth])
 		if i < 0 {
-			t.Errorf("step %d: %v is not among %v", depth, s[depth], choices)
-			return 0
+			misfit = fmt.Errorf("step %d: %v is not among %v", depth+1, s[depth], choices)
 		}
 		return i
 	})
-	return e.result
+	return e.result, misfit
 }
 
 // run executes one schedule. pick returns the index of the choice to take, or a
@@ -125,14 +130,15 @@ func (e *explorer) run(pick func(depth int, choices []Choice) int) {
 	synctest.Test(e.t, func(t *testing.T) {
 		s := newScheduler(e.plan.Points)
 		program := e.plan.Build(t, pause.NewHook(s.at))
+		s.passing = program.Passing
 		s.start(program.Operations)
 		schedule, complete := follow(s, pick)
 		if complete {
 			e.check(s, program, schedule)
 		} else {
 			e.result.Cut++
+			s.abandon()
 		}
-		s.abandon()
 	})
 }
 
@@ -155,6 +161,7 @@ func follow(s *scheduler, pick func(depth int, choices []Choice) int) (done Sche
 // check ends the program in order and holds it against its promises.
 func (e *explorer) check(s *scheduler, p *Program, done Schedule) {
 	problems := finish(s, p)
+	s.abandon()
 	s.mu.Lock()
 	problems = append(problems, s.panics...)
 	for point := range s.reached {
@@ -177,22 +184,19 @@ func (e *explorer) check(s *scheduler, p *Program, done Schedule) {
 	e.result.First = append(e.result.First, v)
 }
 
-// finish drains until every operation has ended. One that waits for room ends
+// finish drains until nothing moves. An operation that waits for room ends
 // then; one that still waits has been forgotten by the relay.
 func finish(s *scheduler, p *Program) (problems []string) {
-	const rounds = 100
-	for range rounds {
-		if p.Drain != nil {
-			p.Drain()
-			synctest.Wait()
-		}
+	for moved := true; moved; {
+		moved = p.Drain != nil && p.Drain()
+		synctest.Wait()
 		if len(s.choices()) > 0 {
 			s.step(0)
-			continue
-		}
-		if len(s.blocked()) == 0 {
-			return nil
+			moved = true
 		}
 	}
-	return []string{"never ends: " + strings.Join(s.blocked(), ", ")}
+	if blocked := s.blocked(); len(blocked) > 0 {
+		return []string{"never ends: " + strings.Join(blocked, ", ")}
+	}
+	return nil
 }

@@ -17,7 +17,8 @@ import (
 // scheduler lets one thread go at a time. It is made and used in one bubble.
 type scheduler struct {
 	// Set at construction, never changed.
-	points map[pause.Point]bool // where to park; the rest is passed
+	points  map[pause.Point]bool // where to park; the rest is passed
+	passing func(thread string, p pause.Point)
 
 	mu sync.Mutex // guards the fields below; never held while parked
 	// +checklocks:mu
@@ -33,7 +34,7 @@ type scheduler struct {
 	// +checklocks:mu
 	panics []string
 	// +checklocks:mu
-	over bool // nobody parks any more
+	on bool // threads park; off while the program is built and after its end
 }
 
 // thread is an operation's goroutine or one that it has started.
@@ -51,6 +52,7 @@ func newScheduler(points []pause.Point) *scheduler {
 		points:     make(map[pause.Point]bool),
 		threads:    make(map[uint64]*thread),
 		unfinished: make(map[string]bool),
+		running:    &thread{name: "setup"},
 		reached:    make(map[pause.Point]bool),
 	}
 	for _, p := range points {
@@ -61,13 +63,20 @@ func newScheduler(points []pause.Point) *scheduler {
 
 // start brings every operation to its first stop.
 func (s *scheduler) start(operations []Operation) {
+	s.turnOn(operations)
 	for _, op := range operations {
-		s.mu.Lock()
-		s.unfinished[op.Name] = true
-		s.mu.Unlock()
 		go s.run(op)
 	}
 	synctest.Wait()
+}
+
+func (s *scheduler) turnOn(operations []Operation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.on = true
+	for _, op := range operations {
+		s.unfinished[op.Name] = true
+	}
 }
 
 func (s *scheduler) run(op Operation) {
@@ -92,25 +101,30 @@ func (s *scheduler) end(name string) {
 
 // at is the relay's hook.
 func (s *scheduler) at(p pause.Point) {
+	t := s.thread()
+	if t == nil {
+		return
+	}
+	if s.passing != nil {
+		s.passing(t.name, p)
+	}
 	if s.points[p] {
-		s.park(s.thread(), p)
+		s.park(t, p)
 	}
 }
 
-// thread returns the caller's thread. One that was never seen was started by
-// the step that runs, and is named after it.
+// thread returns the caller's thread, nil while the scheduler is off. One that
+// was never seen was started by the step that runs, and is named after it.
 func (s *scheduler) thread() *thread {
 	id := goid()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t := s.threads[id]; t != nil {
+	if t := s.threads[id]; t != nil || !s.on {
 		return t
 	}
-	t := &thread{release: make(chan struct{}), name: "?"}
-	if parent := s.running; parent != nil {
-		parent.children++
-		t.name = parent.name + "+" + strconv.Itoa(parent.children)
-	}
+	s.running.children++
+	name := s.running.name + "+" + strconv.Itoa(s.running.children)
+	t := &thread{name: name, release: make(chan struct{})}
 	s.threads[id] = t
 	return t
 }
@@ -124,10 +138,10 @@ func (s *scheduler) park(t *thread, p pause.Point) {
 func (s *scheduler) enter(t *thread, p pause.Point) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.reached[p] = true
-	if s.over {
+	if !s.on {
 		return false
 	}
+	s.reached[p] = true
 	t.at = p
 	s.parked = append(s.parked, t)
 	return true
@@ -177,7 +191,7 @@ func (s *scheduler) blocked() []string {
 // abandon lets everybody run freely from here on.
 func (s *scheduler) abandon() {
 	s.mu.Lock()
-	s.over = true
+	s.on = false
 	parked := s.parked
 	s.parked = nil
 	s.mu.Unlock()

@@ -2,7 +2,6 @@ package explore_test
 
 import (
 	"fmt"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,7 +37,7 @@ func TestExplorerRunsEveryInterleavingOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			seen := make(map[string]bool)
-			result := explore.All(t, explore.Plan{Build: func(*testing.T, *pause.Hook) *explore.Program {
+			result, err := explore.All(t, explore.Plan{Build: func(*testing.T, *pause.Hook) *explore.Program {
 				var order []byte
 				p := &explore.Program{Check: func() []string { seen[string(order)] = true; return nil }}
 				for i, n := range c.segments {
@@ -47,6 +46,7 @@ func TestExplorerRunsEveryInterleavingOnce(t *testing.T) {
 				}
 				return p
 			}})
+			require.NoError(t, err)
 			require.Equal(t, c.want, result.Schedules)
 			require.Len(t, seen, c.want)
 			require.Zero(t, result.Broken)
@@ -55,4 +55,120 @@ func TestExplorerRunsEveryInterleavingOnce(t *testing.T) {
 	}
 }
 
-var _ atomic.Bool
+func TestExplorerNamesThreadsAndReplaysSchedules(t *testing.T) {
+	t.Parallel()
+	var order string
+	plan := explore.Plan{Build: func(*testing.T, *pause.Hook) *explore.Program {
+		order = ""
+		return &explore.Program{
+			Operations: []explore.Operation{
+				toy("a", 2, func() { order += "a" }), toy("b", 2, func() { order += "b" }),
+			},
+			Check: func() []string {
+				if order == "abba" {
+					return []string{"abba"}
+				}
+				return nil
+			},
+			Trace: func() string { return "order " + order },
+		}
+	}}
+	result, err := explore.All(t, plan)
+	require.NoError(t, err)
+	require.Equal(t, 6, result.Schedules)
+	require.Equal(t, 1, result.Broken)
+	found := result.First[0]
+	require.Equal(t, "a@start b@start b@segment1 a@segment1", found.Schedule.String())
+	require.Equal(t, "order abba", found.Trace)
+
+	schedule, err := explore.ParseSchedule(found.Schedule.String())
+	require.NoError(t, err)
+	result, err = explore.Replay(t, plan, schedule)
+	require.NoError(t, err)
+	require.Equal(t, 1, result.Broken)
+
+	_, err = explore.Replay(t, plan, explore.Schedule{{Thread: "c", Point: explore.Start}})
+	require.ErrorContains(t, err, "step 1: c@start is not among [a@start b@start]")
+	_, err = explore.ParseSchedule("a")
+	require.Error(t, err)
+}
+
+func TestExplorerDoesNotRunABlockedStep(t *testing.T) {
+	t.Parallel()
+	result, err := explore.All(t, explore.Plan{Build: func(*testing.T, *pause.Hook) *explore.Program {
+		ready := make(chan struct{})
+		var order string
+		return &explore.Program{
+			Operations: []explore.Operation{
+				toy("first", 2, func() { order += "1" }),
+				{Name: "opener", Run: func(func(pause.Point)) { order += "o"; close(ready) }},
+				{Name: "waiter", Run: func(at func(pause.Point)) { <-ready; at("through"); order += "w" }},
+			},
+			Check: func() []string {
+				if len(order) != 4 || order[len(order)-1] == 'o' {
+					return []string{order}
+				}
+				return nil
+			},
+		}
+	}})
+	require.NoError(t, err)
+	require.Zero(t, result.Broken, result.First)
+	require.Positive(t, result.Schedules)
+}
+
+func TestExplorerReportsWhatNeverEnds(t *testing.T) {
+	t.Parallel()
+	result, err := explore.All(t, explore.Plan{Build: func(t *testing.T, _ *pause.Hook) *explore.Program {
+		wake := make(chan struct{}, 1)
+		asleep := false
+		return &explore.Program{
+			Operations: []explore.Operation{
+				{Name: "sleeper", Run: func(at func(pause.Point)) {
+					at("looked") // nobody has called yet, as far as it knows
+					asleep = true
+					select {
+					case <-wake:
+					case <-t.Context().Done():
+					}
+				}},
+				{Name: "caller", Run: func(func(pause.Point)) {
+					if asleep {
+						wake <- struct{}{}
+					}
+				}},
+			},
+			Check: func() []string { return nil },
+		}
+	}})
+	require.NoError(t, err)
+	require.Equal(t, 3, result.Schedules)
+	require.Equal(t, 2, result.Broken)
+	require.Equal(t, []string{"never ends: sleeper"}, result.First[0].Problems)
+}
+
+func TestExplorerReportsPanics(t *testing.T) {
+	t.Parallel()
+	result, err := explore.All(t, explore.Plan{Build: func(*testing.T, *pause.Hook) *explore.Program {
+		return &explore.Program{
+			Operations: []explore.Operation{{Name: "bad", Run: func(func(pause.Point)) { panic("at the disco") }}},
+			Check:      func() []string { return nil },
+		}
+	}})
+	require.NoError(t, err)
+	require.Equal(t, 1, result.Broken)
+	require.Contains(t, result.First[0].Problems[0], "bad panics: at the disco")
+}
+
+func TestExplorerNoticesProgramsThatAreNotDeterministic(t *testing.T) {
+	t.Parallel()
+	builds := 0
+	_, err := explore.All(t, explore.Plan{Build: func(*testing.T, *pause.Hook) *explore.Program {
+		builds++
+		return &explore.Program{
+			Operations: []explore.Operation{toy("a", 1+builds%2, func() {}), toy("b", 2, func() {})},
+			Check:      func() []string { return nil },
+		}
+	}})
+	require.ErrorContains(t, err, "not deterministic")
+}

@@ -19,7 +19,7 @@ type walk struct {
 	independent func(a, b Choice) bool // nil: nothing commutes
 
 	path   []node
-	broken string // how a repeated prefix differed
+	broken error // how a repeated prefix differed
 }
 
 type node struct {
@@ -33,7 +33,7 @@ func (w *walk) pick(depth int, choices []Choice) int {
 	if depth < len(w.path) {
 		n := &w.path[depth]
 		if !slices.Equal(n.choices, choices) {
-			w.broken = fmt.Sprintf("after %v: first %v, then %v", w.taken(depth), n.choices, choices)
+			w.broken = fmt.Errorf("not deterministic after %q: first %v, then %v", w.taken(depth), n.choices, choices)
 			return -1
 		}
 		return n.taken

@@ -1,0 +1,84 @@
+//go:build !nopause
+
+package explore_test
+
+import (
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+)
+
+// check holds a world against everything that is true once nothing happens any
+// more. It ends by disconnecting everybody, which must leave nothing.
+func (w *world) check() []string {
+	if applied, head := w.relay.Follower.Applied(), w.head(); applied != head {
+		w.problem("applied %d of %d log rows", applied, head)
+	}
+	current := 0
+	for _, c := range w.clients {
+		current += c.check()
+	}
+	if n := w.relay.Index.Len(); n != current {
+		w.problem("index holds %d handles, %d are live", n, current)
+	}
+	for _, c := range w.clients {
+		c.leave()
+	}
+	if n := w.relay.Index.Len(); n != 0 {
+		w.problem("index holds %d handles after everybody has left", n)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.problems
+}
+
+// check returns how many subscriptions are open.
+func (c *client) check() int {
+	if c.gone {
+		c.trace.Ended()
+	}
+	for _, v := range c.trace.Settled() {
+		c.world.problem("%s: %v", c.name, v)
+	}
+	if running := c.Conn.Group().Running(); len(running) > 0 {
+		c.world.problem("%s: goroutines are left: %v", c.name, running)
+	}
+	select {
+	case err := <-c.Conn.Group().Failed():
+		c.world.problem("%s: %v", c.name, err)
+	default:
+	}
+	if c.gone {
+		return 0
+	}
+	reserved := 0
+	for id, s := range c.subs {
+		reserved += c.world.reserves(id)
+		if s.ended {
+			c.world.problem("%s: %s was ended and got no CLOSED", c.name, id)
+		}
+	}
+	use := c.Conn.Usage()
+	if use.Subscriptions != len(c.subs) {
+		c.world.problem("%s: relay has %d subscriptions, client has %d", c.name, use.Subscriptions, len(c.subs))
+	}
+	if use.Frames != 0 || use.Bytes != 0 {
+		c.world.problem("%s: %d frames of %d bytes stay queued", c.name, use.Frames, use.Bytes)
+	}
+	if use.Reserved != reserved {
+		c.world.problem("%s: %d bytes are reserved, live subscriptions need %d", c.name, use.Reserved, reserved)
+	}
+	return use.Subscriptions
+}
+
+// leave disconnects and checks that nothing is left (G10).
+func (c *client) leave() {
+	c.Disconnect(c.world.t)
+	synctest.Wait()
+	use := c.Conn.Usage()
+	if use.Subscriptions != 0 || use.Frames != 0 || use.Bytes != 0 {
+		c.world.problem("%s: after the end there is still %+v", c.name, use)
+	}
+	frames := c.Take()
+	require.Empty(c.world.t, frames)
+}

@@ -1,0 +1,96 @@
+//go:build !nopause
+
+package explore_test
+
+import (
+	"slices"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"fencepost/lifecycle/pause"
+	"fencepost/regress/explore"
+	"fencepost/regress/harness"
+	"fencepost/relay/store/storetest"
+	"fencepost/relay/wire"
+)
+
+// scenario is a row of the table: what is there, and what happens at once.
+type scenario struct {
+	name    string
+	points  []pause.Point // each of them must be reached by some schedule
+	options harness.Options
+	slow    bool // the relay may end a subscription because its client is slow
+	long    bool // many schedules: a sample of them in a short run
+	// independent leaves out equal schedules; see commute for when it may be set.
+	independent func(a, b explore.Choice) bool
+	given       func(w *world) []explore.Operation
+}
+
+// The points of the operations, all of them.
+var (
+	reqPoints = []pause.Point{
+		pause.ReqReserved, pause.ReqStarted, pause.ReqIndexed, pause.ReqBegun, pause.ReqSnapshot,
+		pause.ReqPage, pause.ReqReplayed,
+	}
+	fanoutPoints = []pause.Point{pause.FanoutRead, pause.FanoutBegun, pause.FanoutSelected, pause.FanoutDecided}
+	closePoints  = []pause.Point{pause.CloseRead, pause.CloseReleased}
+)
+
+func points(lists ...[]pause.Point) []pause.Point { return slices.Concat(lists...) }
+
+func only(list ...pause.Point) []pause.Point { return list }
+
+// What is published and asked for. Apples and pears are disjoint, so a frame
+// tells which filter it was sent for.
+const (
+	apples = `{"kinds":[1]}`
+	pears  = `{"kinds":[2]}`
+	fruit  = `{"kinds":[1,2]}`
+	names  = `{"kinds":[0]}`
+	sparks = `{"kinds":[20001]}`
+
+	reqApples  = `["REQ","x",` + apples + `]`
+	reqPears   = `["REQ","x",` + pears + `]`
+	reqFruit   = `["REQ","x",` + fruit + `]`
+	reqNames   = `["REQ","x",` + names + `]`
+	reqSparks  = `["REQ","x",` + sparks + `]`
+	reqRefused = `["REQ","x",{"search":"worm"}]`
+	closeX     = `["CLOSE","x"]`
+)
+
+func apple(n int) *wire.Event {
+	return storetest.Draft{Key: 1, Kind: 1, At: int64(100 + n), Content: "apple"}.Event()
+}
+
+func pear(n int) *wire.Event {
+	return storetest.Draft{Key: 1, Kind: 2, At: int64(100 + n), Content: "pear"}.Event()
+}
+
+// profile is a replaceable event: version n replaces the lower ones.
+func profile(n int) *wire.Event {
+	return storetest.Draft{Key: 1, Kind: 0, At: int64(100 + n), Content: "profile"}.Event()
+}
+
+// spark is an ephemeral event.
+func spark(n int) *wire.Event {
+	return storetest.Draft{Key: 1, Kind: 20001, At: int64(100 + n), Content: "spark"}.Event()
+}
+
+func deletion(of *wire.Event) *wire.Event {
+	return storetest.Draft{Key: 1, Kind: 5, At: 200, Tags: nostr.Tags{{"e", of.ID}}}.Event()
+}
+
+// stored commits events that nobody will get live.
+func (w *world) stored(events ...*wire.Event) {
+	for _, ev := range events {
+		w.commit(ev)
+	}
+	w.relay.Step(w.t)
+}
+
+// scenarios returns the table.
+func scenarios() []scenario {
+	return slices.Concat(
+		replacementScenarios(), endScenarios(), evictionScenarios(), seamScenarios(), roomScenarios(), farScenarios(),
+	)
+}

@@ -1,0 +1,252 @@
+//go:build !nopause
+
+package explore_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"fencepost/lifecycle"
+	"fencepost/lifecycle/pause"
+	"fencepost/regress/explore"
+	"fencepost/regress/harness"
+	"fencepost/regress/trace"
+	"fencepost/relay/store"
+	"fencepost/relay/wire"
+)
+
+// world is a relay with a few clients for one schedule. Operations run one at a
+// time, so only what a step may do beside its operation's thread needs the lock.
+type world struct {
+	// Set at construction, never changed.
+	t     *testing.T
+	relay *harness.Relay
+	ack   bool // CLOSE is answered with CLOSED
+	slow  bool // the relay may end a subscription because its client is slow
+	costs *costs
+
+	clients []*client
+
+	mu sync.Mutex // guards the field below; never held across a callback
+	// +checklocks:mu
+	problems []string
+}
+
+// client is one connection with everything that is known about it.
+type client struct {
+	*harness.Client
+	name  string
+	world *world
+	trace *trace.Trace
+
+	reading string                   // the message being read, until it takes effect
+	subs    map[string]*subscription // what the client believes to be open, by id
+	acks    map[string]int           // CLOSED owed for CLOSE, by id
+	gone    bool
+}
+
+// subscription is one that its client believes to be open.
+type subscription struct {
+	ended bool // the relay has ended this very generation: CLOSED is due
+}
+
+func newWorld(t *testing.T, o harness.Options, slow bool, costs *costs) *world {
+	return &world{t: t, relay: harness.New(t, o), ack: o.CloseAck, slow: slow, costs: costs}
+}
+
+// connect opens a connection called name.
+func (w *world) connect(name string) *client {
+	c := &client{
+		Client: w.relay.Connect(w.t), name: name, world: w,
+		trace: trace.New(trace.Options{Commits: true, CloseAck: w.ack}),
+		subs:  make(map[string]*subscription), acks: make(map[string]int),
+	}
+	w.clients = append(w.clients, c)
+	return c
+}
+
+// send is the reader's part of a message.
+func (c *client) send(msg string) {
+	c.reading = msg
+	c.Send(msg)
+	c.takeEffect()
+}
+
+// takeEffect notes that the message being read has taken effect, if it has not
+// done so before. Frames taken from here on belong to what follows it.
+func (c *client) takeEffect() {
+	if c.reading == "" {
+		return
+	}
+	msg := []byte(c.reading)
+	c.reading = ""
+	c.trace.Sent(msg)
+	m, err := wire.Decode(msg)
+	require.NoError(c.world.t, err)
+	switch m := m.(type) {
+	case *wire.ReqMessage:
+		refused := m.Filters[0].Search != ""
+		c.subs[m.ID] = &subscription{ended: refused}
+		c.acks[m.ID] = 0 // one that is still queued would end the newer generation
+	case *wire.CloseMessage:
+		if c.world.ack && c.subs[m.ID] != nil {
+			c.acks[m.ID]++
+		}
+		delete(c.subs, m.ID)
+	}
+}
+
+// passing watches for the points that stand behind the critical section of REQ
+// and of CLOSE.
+func (w *world) passing(thread string, p pause.Point) {
+	if p != pause.ReqReserved && p != pause.CloseReleased {
+		return
+	}
+	for _, c := range w.clients {
+		if thread == c.name+".reader" {
+			c.takeEffect()
+		}
+	}
+}
+
+// write takes what is queued, as the writer does, and reports whether there was
+// something.
+func (c *client) write() bool {
+	frames := c.Take()
+	for _, frame := range frames {
+		c.trace.Got([]byte(frame))
+		m, err := wire.DecodeRelay([]byte(frame))
+		require.NoError(c.world.t, err)
+		if m.Verb == "CLOSED" {
+			c.gotClosed(m)
+		}
+	}
+	return len(frames) > 0
+}
+
+// gotClosed checks that CLOSED is for the generation that the client believes in (G3).
+func (c *client) gotClosed(m wire.RelayMessage) {
+	s := c.subs[m.Sub]
+	if s == nil && c.acks[m.Sub] > 0 {
+		c.acks[m.Sub]--
+		return
+	}
+	tooSlow := c.world.slow && strings.HasPrefix(m.Text, string(wire.Failed)+": too slow")
+	if s == nil || !s.ended && !tooSlow {
+		c.world.problem("%s: CLOSED %s that nobody caused: %s", c.name, m.Sub, m.Text)
+	}
+	delete(c.subs, m.Sub)
+}
+
+// open subscribes and receives what is stored, before the operations begin.
+func (c *client) open(id, filter string) {
+	c.send(fmt.Sprintf(`["REQ",%q,%s]`, id, filter))
+	synctest.Wait()
+	c.write()
+}
+
+// commit stores an event.
+func (w *world) commit(ev *wire.Event) {
+	at := w.relay.Commit(w.t, ev)
+	for _, c := range w.clients {
+		c.trace.Committed(at, ev)
+	}
+}
+
+// evict ends h as a revocation does and notes whose CLOSED is due.
+func (w *world) evict(h *lifecycle.Handle) bool {
+	done := h.Evict(wire.Because(wire.Restricted, "no longer allowed"))
+	for _, c := range w.clients {
+		if s := c.subs[h.ID()]; done && s != nil && c.Conn == h.Conn() {
+			s.ended = true
+		}
+	}
+	return done
+}
+
+// handles returns the current candidates for ev on c's subscription id, as an
+// eviction selects them.
+func (w *world) handles(c *client, id string, ev *wire.Event) []*lifecycle.Handle {
+	return slices.DeleteFunc(w.relay.Index.Candidates(nil, ev), func(h *lifecycle.Handle) bool {
+		return h.Conn() != c.Conn || h.ID() != id
+	})
+}
+
+func (w *world) problem(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.problems = append(w.problems, fmt.Sprintf(format, args...))
+}
+
+// program makes the world's part of a program.
+func (w *world) program(operations ...explore.Operation) *explore.Program {
+	return &explore.Program{
+		Operations: operations,
+		Passing:    w.passing,
+		Drain: func() (moved bool) {
+			for _, c := range w.clients {
+				moved = c.write() || moved
+			}
+			return moved
+		},
+		Check: w.check,
+		Trace: w.transcript,
+	}
+}
+
+func (w *world) transcript() string {
+	var out []string
+	for _, c := range w.clients {
+		out = append(out, "-- "+c.name, c.trace.Transcript())
+	}
+	return strings.Join(out, "\n")
+}
+
+// costs remembers what a subscription id reserves, for all worlds of a scenario.
+type costs struct {
+	mu sync.Mutex // guards the field below; never held across a callback
+	// +checklocks:mu
+	known map[string]int // subscription id -> bytes
+}
+
+func newCosts() *costs { return &costs{known: make(map[string]int)} }
+
+func (k *costs) of(id string) (bytes int, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	bytes, ok = k.known[id]
+	return bytes, ok
+}
+
+func (k *costs) set(id string, bytes int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.known[id] = bytes
+}
+
+// reserves returns the bytes that a live subscription of that id reserves,
+// measured on a connection of its own.
+func (w *world) reserves(id string) int {
+	if n, ok := w.costs.of(id); ok {
+		return n
+	}
+	c := w.relay.Connect(w.t)
+	c.Send(fmt.Sprintf(`["REQ",%q,{"kinds":[65535]}]`, id))
+	c.Settle()
+	n := c.Conn.Usage().Reserved
+	c.Disconnect(w.t)
+	w.costs.set(id, n)
+	return n
+}
+
+func (w *world) head() store.Position {
+	info, err := w.relay.Store.Log(w.t.Context())
+	require.NoError(w.t, err)
+	return info.Head
+}
