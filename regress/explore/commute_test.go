@@ -15,9 +15,10 @@ const commuting = "steps commute when they touch different connections, and step
 // touched is what a step may read or write. A connection is its lifecycle lock's
 // fields, its goroutines, its handles and their entries in the index, and its
 // trace; who adds to the index first only changes the order of candidates, which
-// the index leaves open. The relation holds while every point of REQ and fan-out
-// is parked at, queues are roomy enough that nobody waits for room, and no event
-// is ephemeral (whether one is owed depends on the order of commit and EOSE).
+// the index leaves open. The relation holds while ReqIndexed, ReqBegun, ReqRestarted
+// and every point of the fan-out are parked at, queues are roomy enough that
+// nobody waits for room, and no event is ephemeral (whether one is owed depends
+// on the order of commit and EOSE).
 type touched struct {
 	connection string // "" none, "*" all
 	begun      access

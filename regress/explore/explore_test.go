@@ -36,7 +36,7 @@ func (s scenario) plan() explore.Plan {
 
 func TestEveryInterleavingKeepsThePromises(t *testing.T) {
 	var sum tally
-	t.Cleanup(func() { t.Log(sum.String()) })
+	t.Cleanup(func() { fmt.Println(sum.String()) })
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()

@@ -188,17 +188,21 @@ func (s *scheduler) blocked() []string {
 	return out
 }
 
-// abandon lets everybody run freely from here on.
+// abandon parks nobody any more and lets those who are go on, one after another.
 func (s *scheduler) abandon() {
+	for _, t := range s.turnOff() {
+		t.release <- struct{}{}
+		synctest.Wait()
+	}
+}
+
+func (s *scheduler) turnOff() []*thread {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.on = false
 	parked := s.parked
 	s.parked = nil
-	s.mu.Unlock()
-	for _, t := range parked {
-		t.release <- struct{}{}
-	}
-	synctest.Wait()
+	return parked
 }
 
 // goid returns the caller's goroutine id, which the runtime prints first in a

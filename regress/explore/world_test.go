@@ -27,6 +27,7 @@ type world struct {
 	// Set at construction, never changed.
 	t     *testing.T
 	relay *harness.Relay
+	hook  *pause.Hook
 	ack   bool // CLOSE is answered with CLOSED
 	slow  bool // the relay may end a subscription because its client is slow
 	costs *costs
@@ -48,6 +49,7 @@ type client struct {
 	reading string                   // the message being read, until it takes effect
 	subs    map[string]*subscription // what the client believes to be open, by id
 	acks    map[string]int           // CLOSED owed for CLOSE, by id
+	batches []int                    // frames of each take
 	gone    bool
 }
 
@@ -57,7 +59,7 @@ type subscription struct {
 }
 
 func newWorld(t *testing.T, o harness.Options, slow bool, costs *costs) *world {
-	return &world{t: t, relay: harness.New(t, o), ack: o.CloseAck, slow: slow, costs: costs}
+	return &world{t: t, relay: harness.New(t, o), hook: o.Pause, ack: o.CloseAck, slow: slow, costs: costs}
 }
 
 // connect opens a connection called name.
@@ -119,6 +121,7 @@ func (w *world) passing(thread string, p pause.Point) {
 // something.
 func (c *client) write() bool {
 	frames := c.Take()
+	c.batches = append(c.batches, len(frames))
 	for _, frame := range frames {
 		c.trace.Got([]byte(frame))
 		m, err := wire.DecodeRelay([]byte(frame))
@@ -203,7 +206,7 @@ func (w *world) program(operations ...explore.Operation) *explore.Program {
 func (w *world) transcript() string {
 	var out []string
 	for _, c := range w.clients {
-		out = append(out, "-- "+c.name, c.trace.Transcript())
+		out = append(out, fmt.Sprintf("-- %s, written in batches of %v", c.name, c.batches), c.trace.Transcript())
 	}
 	return strings.Join(out, "\n")
 }
