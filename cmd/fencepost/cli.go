@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// Exit codes.
+const (
+	exitOK      = 0
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// process is what a command has of the outside world.
+type process struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	environ        []string // NAME=value
+}
+
+// commands is the command line. Each command's Run gets a context and the process.
+type commands struct {
+	Serve   serveCommand   `cmd:"" help:"Run the relay."`
+	Import  importCommand  `cmd:"" help:"Store events from a file, one JSON object a line."`
+	Export  exportCommand  `cmd:"" help:"Write stored events to standard output, one JSON object a line, newest first."`
+	Config  configCommand  `cmd:"" help:"Show the configuration."`
+	Race    raceCommand    `cmd:"" help:"Let a storm loose on a relay and count the frames that should not be."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, p *process) int {
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	exited := false
+	parser, err := kong.New(&commands{},
+		kong.Name("fencepost"), kong.Description("A Nostr relay."),
+		kong.Writers(p.stdout, p.stderr),
+		kong.Exit(func(int) { exited = true }), // after --help
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(p),
+	)
+	if err != nil {
+		return p.fail(err, exitFailure)
+	}
+	command, err := parser.Parse(args)
+	switch {
+	case exited:
+		return exitOK
+	case err != nil:
+		return p.fail(fmt.Errorf("%w (see fencepost --help)", err), exitUsage)
+	}
+	if err := command.Run(); err != nil {
+		return p.fail(err, exitFailure)
+	}
+	return exitOK
+}
+
+// fail prints an error on one line and returns the code.
+func (p *process) fail(err error, code int) int {
+	fmt.Fprintln(p.stderr, "fencepost:", oneLine(err))
+	return code
+}
+
+func oneLine(err error) string {
+	return strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
+}
+
+// errInterrupted ends a command that was interrupted by a signal.
+var errInterrupted = errors.New("interrupted")
+
+// interruptible returns a context that ends at the first SIGINT or SIGTERM, with
+// errInterrupted as its cause. A second signal ends the process.
+func interruptible(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signalled, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	unhook := context.AfterFunc(signalled, func() {
+		stop()
+		cancel(errInterrupted)
+	})
+	return ctx, func() {
+		unhook()
+		stop()
+		cancel(nil)
+	}
+}

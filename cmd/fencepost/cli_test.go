@@ -1,0 +1,79 @@
+package main_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	main "fencepost/cmd/fencepost"
+)
+
+func TestCommandLine(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name           string
+		args           []string
+		code           int
+		stdout, stderr string // parts
+	}{
+		{"nothing prints help", nil, 0, "Usage: fencepost <command>", ""},
+		{"help", []string{"--help"}, 0, "serve", ""},
+		{"help of a command", []string{"import", "--help"}, 0, "standard input", ""},
+		{"unknown command", []string{"frobnicate"}, 2, "", "unexpected argument frobnicate"},
+		{"unknown flag", []string{"serve", "--bogus"}, 2, "", "unknown flag --bogus"},
+		{"argument left out", []string{"import"}, 2, "", `expected "<file>"`},
+		{"command left out", []string{"config"}, 2, "", "print"},
+		{"bad number", []string{"race", "ws://x", "--rate=many"}, 2, "", "--rate"},
+		{"version", []string{"version"}, 0, "fencepost dev (go", ""},
+		{"no such file", []string{"import", "/does/not/exist"}, 1, "", "/does/not/exist"},
+		{"no such configuration", []string{"serve", "--config", "/does/not/exist"}, 1, "", "/does/not/exist"},
+		{"storm without a relay", []string{"race", "ws://127.0.0.1:1"}, 1, "", "storm: connect to ws://127.0.0.1:1"},
+		{"storm with a bad kind", []string{"race", "ws://127.0.0.1:1", "--kind=3"}, 1, "", "kind 3 is replaceable"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			r := main.Run(t.Context(), strings.NewReader(""), tc.args...)
+			require.Equal(t, tc.code, r.Code, r)
+			require.Contains(t, r.Stdout, tc.stdout)
+			require.Contains(t, r.Stderr, tc.stderr)
+			if tc.code == 0 {
+				require.Empty(t, r.Stderr)
+				return
+			}
+			require.Empty(t, r.Stdout)
+			require.True(t, strings.HasPrefix(r.Stderr, "fencepost: "), r.Stderr)
+			require.Equal(t, 1, strings.Count(r.Stderr, "\n"), "one line: %s", r.Stderr)
+		})
+	}
+}
+
+func TestConfigPrint(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "fencepost.toml")
+	require.NoError(t, os.WriteFile(file, []byte("listen = \"127.0.0.1:1234\"\ndata = \"/from/file\"\n"), 0o600))
+
+	r := main.RunWith(t.Context(), nil, []string{"FENCEPOST_CONFIG=" + file, "FENCEPOST_SUBSCRIPTIONS_MAX=17"},
+		"config", "print", "--data", "/from/flag")
+	require.Zero(t, r.Code, r.Stderr)
+	require.Contains(t, r.Stdout, `listen = "127.0.0.1:1234"`)
+	require.Contains(t, r.Stdout, "max = 17")
+	require.Contains(t, r.Stdout, `data = "/from/flag"`, "a flag wins over the file")
+
+	again := filepath.Join(t.TempDir(), "printed.toml")
+	require.NoError(t, os.WriteFile(again, []byte(r.Stdout), 0o600))
+	require.Equal(t, r, main.Run(t.Context(), nil, "config", "print", "--config", again), "what is printed can be read")
+}
+
+func TestProblemsOfTheConfigurationAreReportedTogether(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "fencepost.toml")
+	require.NoError(t, os.WriteFile(file, []byte("bogus = 1\n[queue]\nmax_frames = \"many\"\n"), 0o600))
+	r := main.Run(t.Context(), nil, "config", "print", "--config", file)
+	require.Equal(t, 1, r.Code)
+	require.Contains(t, r.Stderr, "bogus")
+	require.Contains(t, r.Stderr, "queue.max_frames")
+	require.Equal(t, 1, strings.Count(r.Stderr, "\n"))
+}

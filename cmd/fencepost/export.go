@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"fencepost/relay"
+	"fencepost/relay/config"
+	"fencepost/relay/store"
+	"fencepost/relay/wire"
+)
+
+// exportPage is how many events are in memory at once.
+const exportPage = 256
+
+// exportCommand writes the stored events in their wire form. The order is that
+// of a query, newest created_at first, ties by lowest id, so that memory stays
+// bounded and two exports of one state are equal. What has expired is left out.
+// An import of the output gives the same set again.
+type exportCommand struct {
+	settings
+	Filter []string `help:"Only events that match this filter (NIP-01, JSON). May be given several times." placeholder:"JSON" sep:"none"`
+}
+
+// Run writes to standard output. No relay may be running on the data folder.
+func (c *exportCommand) Run(ctx context.Context, p *process) (err error) {
+	filters, err := c.filters()
+	if err != nil {
+		return err
+	}
+	cfg, err := c.load(p)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(cfg.Data); err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	s, err := openStore(cfg, p)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := export(ctx, s, filters, p.stdout); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return fmt.Errorf("export: %w", err)
+	}
+	return nil
+}
+
+// filters returns what is asked for, everything when nothing is said.
+func (c *exportCommand) filters() ([]*wire.Filter, error) {
+	if len(c.Filter) == 0 {
+		c.Filter = []string{"{}"}
+	}
+	var out []*wire.Filter
+	for _, text := range c.Filter {
+		f, err := wire.DecodeFilter([]byte(text))
+		if err != nil {
+			return nil, fmt.Errorf("filter %s: %w", text, err)
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// openStore opens the store for a command that needs it to itself.
+func openStore(cfg config.Config, p *process) (store.Store, error) {
+	var level slog.LevelVar
+	s, err := relay.OpenStore(cfg, newLogger(p.stderr, cfg.Log, &level))
+	if errors.Is(err, store.ErrInUse) {
+		return nil, fmt.Errorf("%w: stop the relay that runs on it first", err)
+	}
+	return s, err
+}
+
+func export(ctx context.Context, s store.Store, filters []*wire.Filter, w io.Writer) (err error) {
+	snapshot, err := s.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	rows, err := snapshot.Query(ctx, filters, store.QueryOptions{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	out := bufio.NewWriterSize(w, 64<<10)
+	var page []store.Record
+	for {
+		page, err = rows.Next(ctx, page[:0], exportPage)
+		if errors.Is(err, io.EOF) {
+			return out.Flush()
+		}
+		if err != nil {
+			return err
+		}
+		for _, record := range page {
+			if err := writeLine(out, record.Event.Raw()); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func writeLine(out *bufio.Writer, line []byte) error {
+	if _, err := out.Write(line); err != nil {
+		return err
+	}
+	return out.WriteByte('\n')
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"fencepost/relay/store"
+	"fencepost/relay/wire"
+)
+
+// importCommand stores events as other relays export them. A line that is no
+// valid event, or whose event a relay would not keep, is counted as refused and
+// the import goes on; it fails only when it cannot read or cannot store.
+type importCommand struct {
+	settings
+	File string `arg:"" help:"File of events, one JSON object a line; - is standard input."`
+}
+
+// Run stores the events in the order of their lines. No relay may be running on
+// the data folder.
+func (c *importCommand) Run(ctx context.Context, p *process) (err error) {
+	cfg, err := c.load(p)
+	if err != nil {
+		return err
+	}
+	in, closeInput, err := c.open(p)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeInput()) }()
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	s, err := openStore(cfg, p)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+
+	i := &importer{store: s, tally: newTally(p.stderr), progress: newProgress(p.stderr, isTerminal(p.stderr), time.Now)}
+	err = i.run(ctx, newLineReader(in, int(cfg.WebSocket.MaxMessage)))
+	i.progress.clear()
+	fmt.Fprintln(p.stdout, i.tally.summary())
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return fmt.Errorf("import: %w", err)
+	}
+	return nil
+}
+
+func (c *importCommand) open(p *process) (io.Reader, func() error, error) {
+	if c.File == "-" {
+		return p.stdin, func() error { return nil }, nil
+	}
+	f, err := os.Open(c.File)
+	if err != nil {
+		return nil, nil, fmt.Errorf("import: %w", err)
+	}
+	return f, f.Close, nil
+}
+
+// importer stores what the pipeline verified.
+type importer struct {
+	store    store.Store
+	tally    *tally
+	progress *progress
+}
+
+func (i *importer) run(ctx context.Context, lines *lineReader) error {
+	return verifyLines(ctx, lines, func(b *batch) error {
+		err := i.append(ctx, b)
+		i.progress.show(i.tally)
+		return err
+	})
+}
+
+// append stores the events of a batch and counts what became of each line.
+func (i *importer) append(ctx context.Context, b *batch) error {
+	var writes []store.Write
+	var numbers []int // line of each write
+	for n, l := range b.lines {
+		switch e := b.events[n]; {
+		case b.refusals[n] != nil:
+			i.refuse(l.number, b.refusals[n])
+		case e.Class() == wire.Ephemeral:
+			i.refuse(l.number, errEphemeral)
+		default:
+			writes, numbers = append(writes, store.Write{Event: e}), append(numbers, l.number)
+		}
+	}
+	if len(writes) == 0 {
+		return nil
+	}
+	for n, outcome := range i.store.Append(ctx, writes) {
+		switch err := outcome.Err; {
+		case err == nil:
+			i.tally.stored++
+		case errors.Is(err, store.ErrDuplicate):
+			i.tally.duplicate++
+		case errors.Is(err, store.ErrSuperseded), errors.Is(err, store.ErrDeleted), errors.Is(err, store.ErrExpired):
+			i.refuse(numbers[n], err)
+		default:
+			return fmt.Errorf("line %d: %w", numbers[n], err)
+		}
+	}
+	return nil
+}
+
+func (i *importer) refuse(number int, why error) {
+	i.progress.clear() // a message may come
+	i.tally.refuse(number, why)
+}
+
+var errEphemeral = errors.New("ephemeral, never stored")
