@@ -43,7 +43,7 @@ type Metrics interface {
 type Options struct {
 	Store   Store
 	Index   Index
-	Begun   func() store.Position // the position that the fan-out has begun
+	Begun   func() store.Position // A of a REQ: committed, and not below what the fan-out has begun
 	Access  Access
 	Metrics Metrics
 	Pool    *lifecycle.Pool // checks signatures

@@ -61,7 +61,7 @@ func build(g *lifecycle.Group, c config.Config, s store.Store, start store.Posit
 		Log: s, Index: p.index, Metrics: p.metrics, Now: time.Now, Logger: log, Start: start,
 	})
 	p.handlers = handlers.New(handlers.Options{
-		Store: s, Index: p.index, Begun: p.follower.Begun, Access: p.access, Metrics: p.metrics,
+		Store: s, Index: p.index, Begun: func() store.Position { return p.begun(g.Context()) }, Access: p.access, Metrics: p.metrics,
 		Pool: lifecycle.NewPool(g, runtime.GOMAXPROCS(0)),
 		Now:  time.Now, Logger: log, Limits: handlerLimits(c),
 	})
@@ -73,6 +73,14 @@ func build(g *lifecycle.Group, c config.Config, s store.Store, start store.Posit
 		Subscriptions: p.index.Len, OutboundBytes: p.outboundBytes, Head: func() uint64 { return head(g.Context(), s) },
 	})
 	return p
+}
+
+// begun returns A of a REQ: what is committed by now, and never less than what
+// the fan-out has begun. With the fan-out's position alone an event that was
+// answered with OK a moment ago would miss the stored events and come after EOSE,
+// where a client that fetches and leaves does not wait for it.
+func (p *parts) begun(ctx context.Context) store.Position {
+	return max(p.follower.Begun(), store.Position(head(ctx, p.store)))
 }
 
 // head returns the newest position of the log, or 0 when the store is closed.
