@@ -122,7 +122,7 @@ func (d *decoder) messageSub() bool {
 		return d.fail("subscription id is empty")
 	}
 	if len(id) > MaxSubID && utf8.RuneCountInString(id) > MaxSubID {
-		d.sub = firstRunes(id, MaxSubID)
+		d.sub = firstRunes(id, MaxSubID) + "…" // too long, too: it must not name another subscription
 		return d.fail("subscription id is longer than 64 characters")
 	}
 	return true

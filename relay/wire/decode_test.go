@@ -145,12 +145,13 @@ func TestRefusalNamesTheSubscription(t *testing.T) {
 		`["CLOSE","x",1]`:            "x",
 		`["CLOSE",""]`:               "",
 		`["REQ","",{}]`:              "",
-		`["REQ","` + long + `",{}]`:  long[:128],
+		`["REQ","` + long + `",{}]`:  long[:128] + "…",
 		`["REQ","x",{"nope":1}]`:     "x",
 	} {
 		err := refusal(t, text)
 		require.True(t, err.HasSub, text)
 		require.Equal(t, want, err.Sub, text)
+		require.Equal(t, want != "" && want[0] != long[0], wire.ValidSub(err.Sub), "a cut id is nobody's")
 	}
 	for _, text := range []string{`["REQ",5,{}]`, `["REQ","\ud800",{}]`, `["REQ","x`, `["NOPE","x"]`, `["EVENT","x"]`, `{"REQ":"x"}`} {
 		require.False(t, refusal(t, text).HasSub, text)

@@ -35,7 +35,7 @@ func (*AuthMessage) verb() string  { return "AUTH" }
 type Error struct {
 	Reason  Reason
 	Verb    string // "" when not even the verb could be read
-	Sub     string // subscription id as sent, when HasSub
+	Sub     string // subscription id as sent, when HasSub; one over MaxSubID is cut there and ends in "…"
 	HasSub  bool   // a subscription id could be read, even one that is empty or too long
 	EventID string // event id as sent, "" when none could be read
 }
