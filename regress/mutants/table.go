@@ -1,0 +1,8 @@
+package mutants
+
+import "slices"
+
+// Table returns every mutant, in the order of the folders.
+func Table() []Mutant {
+	return slices.Concat(handleMutants, connMutants, laneMutants)
+}

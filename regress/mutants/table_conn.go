@@ -1,0 +1,176 @@
+package mutants
+
+// connMutants remove what a connection checks about all its generations, its
+// room and its end.
+var connMutants = []Mutant{
+	{
+		Name: "reserve-keeps-predecessor", Promise: "G2", Says: "Two generations of one id are current after a REQ.",
+		Edit:   Edit{"lifecycle/conn.go", "\told = c.supersedeLocked(h.id)\n\tif c.current", "\tif c.current"},
+		Suites: in("lifecycle", "TestReserveRetiresThePredecessorInTheSameStep"),
+	},
+	{
+		Name: "supersede-does-not-retire", Promise: "G2", Says: "The older generation goes on after a newer REQ was read.",
+		Edit:   Edit{"lifecycle/conn.go", "\th.retireLocked()\n\treturn h\n", "\treturn h\n"},
+		Suites: in("lifecycle", "TestReserveRetiresThePredecessorInTheSameStep"),
+	},
+	{
+		Name: "refusal-keeps-predecessor", Promise: "G5", Says: "After CLOSED x events for x go on.",
+		Edit:   Edit{"lifecycle/conn.go", "\told = c.supersedeLocked(h.id)\n\tc.refuseLocked(h, r)", "\tc.refuseLocked(h, r)"},
+		Suites: in("lifecycle", "TestRefusalEndsTheOlderGeneration"),
+	},
+	{
+		Name: "too-many-keeps-predecessor-limit", Promise: "G5", Says: "A connection opens any number of subscriptions.",
+		Edit:   Edit{"lifecycle/conn.go", "if c.current >= c.limits.Subscriptions {", "if false {"},
+		Suites: in("lifecycle", "TestTooManySubscriptionsAreRefused"),
+	},
+	{
+		Name: "queued-closed-not-muted", Promise: "G3", Says: "The CLOSED of an older generation ends the newer one in the client's eyes.",
+		Edit:   Edit{"lifecycle/conn.go", "\t\tc.muteLocked(h)\n", ""},
+		Suites: in("lifecycle", "TestNewerRequestMutesTheQueuedClosedOfAnOlderOne"),
+	},
+	{
+		Name: "queued-closed-after-close", Promise: "G1", Says: "A CLOSED is written for an id after its CLOSE.",
+		Edit:   Edit{"lifecycle/conn.go", "\t\tc.muteLocked(old)\n", ""},
+		Suites: in("lifecycle", "TestCloseMutesTheQueuedClosed"),
+	},
+	{
+		Name: "muting-without-effect", Promise: "G3", Says: "A muted CLOSED is not counted and written all the same.",
+		Edit:   Edit{"lifecycle/conn.go", "\th.closing = false\n", ""},
+		Suites: in("lifecycle", "TestCloseMutesTheQueuedClosed"),
+	},
+	{
+		Name: "reserve-without-reservation", Promise: "G8", Says: "EOSE and CLOSED find no room when they are due.",
+		Edit:   Edit{"lifecycle/conn.go", "\tc.queue.reserve(2, h.reserved)\n", ""},
+		Suites: in("lifecycle", "TestReleaseDropsWhatIsQueuedAndWhatComesLater"),
+	},
+	{
+		Name: "reserve-without-room", Promise: "G8", Says: "A client that does not read opens subscriptions without end.",
+		Edit:   Edit{"lifecycle/conn.go", "if !c.fitsAfterLocked(h.id, 2, eose+closed) {", "if false {"},
+		Suites: in("lifecycle", "TestReserveWaitsForRoomAndCountsWhatThePredecessorGivesBack"),
+	},
+	{
+		Name: "predecessor-room-not-counted", Promise: "G8", Says: "A full queue keeps a client from replacing what fills it.",
+		Edit:   Edit{"lifecycle/conn.go", "\t\tframes -= h.queued\n", ""},
+		Suites: in("lifecycle", "TestReserveWaitsForRoomAndCountsWhatThePredecessorGivesBack"),
+	},
+	{
+		Name: "refusal-without-reservation", Promise: "G8", Says: "Each refused REQ makes the queue one frame larger.",
+		Edit:   Edit{"lifecycle/conn.go", "\tc.queue.reserve(1, 0)\n", ""},
+		Suites: in("lifecycle", "TestRoomIsNeitherLostNorGainedByChurn"),
+	},
+	{
+		Name: "refusal-without-room", Promise: "G8", Says: "Refusals overfill the queue of a client that does not read.",
+		Edit:   Edit{"lifecycle/conn.go", "!c.fitsAfterLocked(h.id, 1, closed) {", "closed < 0 {"},
+		Suites: in("lifecycle", "TestRefusalWaitsForRoom"),
+	},
+	{
+		Name: "release-does-not-retire", Promise: "G1", Says: "CLOSE is read and nothing ends.",
+		Edit:   Edit{"lifecycle/conn.go", "\told.retireLocked()\n", ""},
+		Suites: in("lifecycle", "TestReleaseDropsWhatIsQueuedAndWhatComesLater"),
+	},
+	{
+		Name: "release-stops-no-query", Promise: "G1", Says: "The query of a closed subscription runs on.",
+		Edit:   Edit{"lifecycle/conn.go", "\told = c.release(id)\n\tfinishHandle(old)\n", "\told = c.release(id)\n"},
+		Suites: in("lifecycle", "TestTheContextOfAGenerationEndsWithIt"),
+	},
+	{
+		Name: "reserve-stops-no-query", Promise: "G2", Says: "The query of a replaced subscription runs on.",
+		Edit:   Edit{"lifecycle/conn.go", "\t\t\tfinishHandle(old)\n\t\t\treturn got, old, err", "\t\t\treturn got, old, err"},
+		Suites: in("lifecycle", "TestTheContextOfAGenerationEndsWithIt"),
+	},
+	{
+		Name: "refusal-stops-no-query", Promise: "G5", Says: "The query of a subscription that a refusal ended runs on.",
+		Edit:   Edit{"lifecycle/conn.go", "\t\t\tfinishHandle(old)\n\t\t\treturn old, err", "\t\t\treturn old, err"},
+		Suites: in("lifecycle", "TestTheContextOfAGenerationEndsWithIt"),
+	},
+	{
+		Name: "eviction-stops-no-query", Promise: "G3", Says: "The query of an evicted subscription runs on.",
+		Edit:   Edit{"lifecycle/handle.go", "done := h.evict(r)\n\tif done {", "done := h.evict(r)\n\tif false {"},
+		Suites: in("lifecycle", "TestTheContextOfAGenerationEndsWithIt"),
+	},
+	{
+		Name: "close-ack-forgotten", Promise: "D6", Says: "CLOSE is not acknowledged where the operator wants it.",
+		Edit:   Edit{"lifecycle/conn.go", "if c.closeAck {", "if false {"},
+		Suites: in("lifecycle", "TestCloseAckIsTheLastFrameOfItsGeneration"),
+	},
+	{
+		Name: "end-keeps-generations", Promise: "G10", Says: "Generations stay current after their connection has closed.",
+		Edit:   Edit{"lifecycle/conn.go", "\t\t\th.retireLocked()\n\t\t\tended = append(ended, h)", "\t\t\tended = append(ended, h)"},
+		Suites: in("lifecycle", "TestCloseKeepsAnswersAndNothingElse"),
+	},
+	{
+		Name: "end-returns-nothing", Promise: "G10", Says: "Generations of closed connections stay in the index.",
+		Edit:   Edit{"lifecycle/conn.go", "\tended := c.ended\n", "\tvar ended []*Handle\n"},
+		Suites: in("lifecycle", "TestCloseKeepsAnswersAndNothingElse"),
+	},
+	{
+		Name: "end-returns-twice", Promise: "G10", Says: "A generation is taken out of the index twice.",
+		Edit:   Edit{"lifecycle/conn.go", "\tc.ended = nil\n", ""},
+		Suites: in("lifecycle", "TestCloseKeepsAnswersAndNothingElse"),
+	},
+	{
+		Name: "end-does-not-flush", Promise: "G10", Says: "An answer that is owed is lost when the connection closes.",
+		Edit:   Edit{"lifecycle/room.go", "(c.answers == 0 || c.state == finished)", "true"},
+		Suites: in("lifecycle", "TestCloseKeepsAnswersAndNothingElse"),
+	},
+	{
+		Name: "last-cause-wins", Promise: "G10", Says: "The close code tells the last reason instead of the first.",
+		Edit:   Edit{"lifecycle/conn.go", "if c.state != open {\n\t\treturn nil, false", "if c.state == finished {\n\t\treturn nil, false"},
+		Suites: in("lifecycle", "TestCloseKeepsAnswersAndNothingElse"),
+	},
+	{
+		Name: "end-keeps-goroutines", Promise: "G10", Says: "Goroutines outlive their connection.",
+		Edit:   Edit{"lifecycle/conn.go", "\tc.group.Cancel()\n", ""},
+		Suites: in("lifecycle", "TestFinishEndsTheGoroutinesOfTheConnection"),
+	},
+	{
+		Name: "reserve-after-end", Promise: "G10", Says: "A subscription begins on a connection that is closing.",
+		Edit:   Edit{"lifecycle/conn.go", "if c.state != open {\n\t\treturn nil, nil, nil, ErrClosed", "if false {\n\t\treturn nil, nil, nil, ErrClosed"},
+		Suites: in("lifecycle", "TestCloseKeepsAnswersAndNothingElse"),
+	},
+	{
+		Name: "answer-reserved-after-end", Promise: "G10", Says: "A closing connection takes on answers and never ends.",
+		Edit:   Edit{"lifecycle/room.go", "if c.state != open {\n\t\treturn nil, ErrClosed", "if false {\n\t\treturn nil, ErrClosed"},
+		Suites: in("lifecycle", "TestCloseKeepsAnswersAndNothingElse"),
+	},
+	{
+		Name: "close-wakes-no-writer", Promise: "G10", Says: "A connection that closes with an empty queue is never finished.",
+		Edit:   Edit{"lifecycle/conn.go", "\tc.ended = ended\n\tc.wakeLocked()\n", "\tc.ended = ended\n"},
+		Suites: in("lifecycle", "TestWhateverIsQueuedWakesTheWriter"),
+	},
+	{
+		Name: "answer-without-room", Promise: "G8", Says: "A client that does not read is answered without bound.",
+		Edit:   Edit{"lifecycle/room.go", "if !c.queue.fits(1, answerBytes) {", "if false {"},
+		Suites: in("lifecycle", "TestAnswersWaitForRoom"),
+	},
+	{
+		Name: "answer-keeps-its-room", Promise: "G8", Says: "Each answer makes the queue one frame smaller.",
+		Edit:   Edit{"lifecycle/room.go", "\tc.queue.unreserve(1, answerBytes)\n\tc.answers--\n\tif c.state != finished", "\tc.answers--\n\tif c.state != finished"},
+		Suites: in("lifecycle", "TestCloseKeepsAnswersAndNothingElse"),
+	},
+	{
+		Name: "dropped-answer-wakes-no-reader", Promise: "G8", Says: "The reader sleeps on although an answer gave its room back.",
+		Edit:   Edit{"lifecycle/room.go", "\tc.wakeLocked()\n\tc.freedLocked()\n", "\tc.wakeLocked()\n"},
+		Suites: in("lifecycle", "TestADroppedAnswerFreesItsRoom"),
+	},
+	{
+		Name: "notice-without-room", Promise: "G8", Says: "Unsolicited frames overfill the queue.",
+		Edit:   Edit{"lifecycle/room.go", "if c.state != open || !c.queue.fits(1, len(text)) {", "if c.state != open {"},
+		Suites: in("lifecycle", "TestUnsolicitedFramesAreDroppedWithoutRoom"),
+	},
+	{
+		Name: "taking-frees-nobody", Promise: "G8", Says: "Whoever waits for room sleeps on although the writer made some.",
+		Edit:   Edit{"lifecycle/room.go", "\tif len(dst) > 0 {\n\t\tc.freedLocked()\n\t}\n", ""},
+		Suites: in("lifecycle", "TestAnswersWaitForRoom", "TestStoredEventsWaitForRoomAndThenEnd"),
+	},
+	{
+		Name: "drain-evicts-twice", Promise: "G3", Says: "A drain sends a second CLOSED for what was just evicted.",
+		Edit:   Edit{"lifecycle/room.go", "if h.state != retired {\n\t\t\tended = append", "if true {\n\t\t\tended = append"},
+		Suites: in("lifecycle", "TestDrainSparesWhatIsEvictedAlready"),
+	},
+	{
+		Name: "batch-unbounded", Promise: "G1", Says: "Everything queued is taken at once and can reach the client after a CLOSE.",
+		Edit:   Edit{"lifecycle/room.go", "for size := 0; size < maxBytes; {", "for size := 0; size < 1<<60; {"},
+		Suites: in("lifecycle", "TestABatchEndsAtItsSize"),
+	},
+}
