@@ -49,8 +49,10 @@ func TestImportAndExportOfTheTestdata(t *testing.T) {
 	require.Empty(t, exported.Stderr)
 	events := decodeLines(t, exported.Stdout)
 	require.Equal(t, exportedEvents, len(events))
-	require.Equal(t, slowImport(t), exported.Stdout, "the same set as by the slow and obvious store")
-	require.Equal(t, exported, main.Run(t.Context(), nil, "export", "--data", dir), "the order is stable")
+	require.True(t, slowImport(t) == exported.Stdout, "the same set as by the slow and obvious store")
+	again := main.Run(t.Context(), nil, "export", "--data", dir)
+	require.Empty(t, again.Stderr)
+	require.True(t, exported == again, "the order is stable")
 
 	r = main.Run(t.Context(), nil, "import", "--data", dir, testdata)
 	require.Zero(t, r.Code)
@@ -59,7 +61,7 @@ func TestImportAndExportOfTheTestdata(t *testing.T) {
 	copied := filepath.Join(t.TempDir(), "copy")
 	r = main.Run(t.Context(), strings.NewReader(exported.Stdout), "import", "--data", copied, "-")
 	require.Equal(t, fmt.Sprintf("stored %d, duplicate 0, refused 0\n", exportedEvents), r.Stdout, r.Stderr)
-	require.Equal(t, exported, main.Run(t.Context(), nil, "export", "--data", copied), "an import of an export gives the same set")
+	require.True(t, exported == main.Run(t.Context(), nil, "export", "--data", copied), "an import of an export gives the same set")
 }
 
 // slowImport returns the export of the testdata by way of the fake store.
@@ -247,7 +249,6 @@ func decodeLines(t *testing.T, text string) []*wire.Event {
 		}
 		e, err := wire.DecodeEvent([]byte(l))
 		require.NoError(t, err)
-		require.NoError(t, e.Verify())
 		require.Equal(t, l, string(e.Raw()), "lines are in wire form")
 		out = append(out, e)
 	}

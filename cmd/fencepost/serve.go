@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"fencepost/lifecycle"
 	"fencepost/relay"
@@ -19,6 +20,10 @@ type serveCommand struct {
 	settings
 	Listen string `help:"Address to listen on, instead of the configured one." placeholder:"HOST:PORT"`
 }
+
+// echo is how soon after a signal the next one counts as the same: timeout(1) and
+// some supervisors signal the process and then its group.
+const echo = 100 * time.Millisecond
 
 // errForced ends a drain before its end.
 var errForced = errors.New("stopped by a second signal, before the drain had ended")
@@ -62,7 +67,8 @@ func (s *server) run(ctx context.Context, signals <-chan os.Signal) error {
 	group := lifecycle.NewGroup(ctx)
 	ended := make(chan error, 1)
 	group.Go("relay", func(ctx context.Context) { ended <- s.relay.Run(ctx) })
-	for draining := false; ; {
+	var draining time.Time // since when, zero while serving
+	for {
 		select {
 		case err := <-ended:
 			return err
@@ -72,12 +78,12 @@ func (s *server) run(ctx context.Context, signals <-chan os.Signal) error {
 			switch {
 			case received == syscall.SIGHUP:
 				s.reload()
-			case draining:
-				return errForced
-			default:
+			case draining.IsZero():
 				s.log.Info("signal received", "signal", received.String())
-				draining = true
+				draining = time.Now()
 				group.Cancel()
+			case time.Since(draining) > echo:
+				return errForced
 			}
 		}
 	}

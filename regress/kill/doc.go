@@ -1,0 +1,9 @@
+// Package kill holds the tests that need a real process: the binary is built
+// once, started on a folder of its own, and ended by SIGKILL, SIGTERM or a
+// competitor while clients publish.
+//
+// What it shows: an acknowledged event outlives SIGKILL at any moment (E1); a
+// drain tells every client and exits with 0; a second signal ends at once; a
+// second process on one folder is refused; a malformed configuration changes
+// nothing. `-kill.rounds=100` runs as many rounds of SIGKILL.
+package kill
