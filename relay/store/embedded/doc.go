@@ -23,7 +23,9 @@
 // snapshot readable and refuses commits, until a probe shows that the folder
 // takes writes again; then the database is opened anew in place. Snapshots that
 // were open at that moment fail. A commit that fails in the middle of its fsync
-// was not acknowledged and may yet be there after the reopening.
+// was not acknowledged and may yet be there after the reopening. Only a folder
+// whose directory entry cannot be synced ends the process, by Pebble's panic;
+// what was acknowledged is safe then as well.
 //
 // Locks. Store.mu guards what is published and is held for memory only; a
 // snapshot has a mutex of its own, which is held across its reads, so that Close

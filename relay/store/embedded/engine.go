@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -14,14 +15,29 @@ type engine struct {
 	// Set at construction, never changed.
 	db     *pebble.DB
 	health *health
+}
 
-	// Owned by the writer goroutine.
-	wedged bool // a panic inside the database left its locks taken
+// openBest opens the database; for reading alone, with the failure in its
+// health, when it cannot be written.
+func openBest(fs vfs.FS, dir string, lock *pebble.Lock, o Options) (*engine, error) {
+	failure := checkSpace(fs, dir, o.MinFreeBytes)
+	if failure == nil {
+		e, err := openEngine(fs, dir, lock, o)
+		if err == nil {
+			return e, nil
+		}
+		failure = err
+	}
+	e, err := openReadOnly(fs, dir, lock, o, failure)
+	if err != nil {
+		return nil, errors.Join(failure, err)
+	}
+	return e, nil
 }
 
 func openEngine(fs vfs.FS, dir string, lock *pebble.Lock, o Options) (*engine, error) {
 	h := &health{log: o.Logger}
-	opt := databaseOptions(fs, lock, o)
+	opt := databaseOptions(guardFS{FS: fs, health: h}, lock, o)
 	opt.Logger = h
 	opt.EventListener = h.listener()
 	db, err := pebble.Open(dir, opt)
@@ -35,32 +51,34 @@ func openEngine(fs vfs.FS, dir string, lock *pebble.Lock, o Options) (*engine, e
 	return &engine{db: db, health: h}, nil
 }
 
+// openReadOnly opens the database for reading where it cannot be written
+// because of cause.
+func openReadOnly(fs vfs.FS, dir string, lock *pebble.Lock, o Options, cause error) (*engine, error) {
+	h := &health{log: o.Logger, broken: cause}
+	opt := databaseOptions(fs, lock, o)
+	opt.Logger = h
+	opt.EventListener = h.listener()
+	opt.ReadOnly = true
+	db, err := pebble.Open(dir, opt)
+	if err != nil {
+		return nil, fmt.Errorf("open database for reading: %w", err)
+	}
+	return &engine{db: db, health: h}, nil
+}
+
 // commit makes the batch durable. After an error the engine takes no further
 // commit: Pebble has shown the batch to its readers already, and its log is
 // broken.
-func (e *engine) commit(b *pebble.Batch) (err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			e.wedged = true
-			err = fmt.Errorf("database gave up: %v", cause)
-			e.health.fail(err)
-		}
-	}()
+func (e *engine) commit(b *pebble.Batch) error {
 	if err := b.Commit(pebble.Sync); err != nil {
 		e.health.fail(err)
 		return err
 	}
-	return e.health.fatal()
+	return e.health.fatal() // the log's errors do not reach Pebble, see guardFS
 }
 
-// close releases the database. One that is wedged cannot be closed: it would
-// wait for a lock for ever.
-func (e *engine) close() error {
-	if e.wedged {
-		return nil
-	}
-	return e.db.Close()
-}
+// close releases the database.
+func (e *engine) close() error { return e.db.Close() }
 
 // health is what Pebble tells of itself. It implements pebble.Logger: a fatal
 // error, which Pebble's own logger answers by ending the process, is kept
@@ -86,8 +104,23 @@ func (h *health) Errorf(format string, args ...any) {
 // Fatalf implements pebble.Logger. It returns, and every caller in Pebble then
 // returns an error or has done its work; see engine.commit for the commit.
 func (h *health) Fatalf(format string, args ...any) {
-	h.fail(fmt.Errorf(format, args...))
+	failure := fatalError{text: fmt.Sprintf(format, args...)}
+	for _, arg := range args {
+		if err, ok := arg.(error); ok {
+			failure.cause = err
+		}
+	}
+	h.fail(failure)
 }
+
+// fatalError keeps the cause, which Pebble only formats.
+type fatalError struct {
+	text  string
+	cause error
+}
+
+func (e fatalError) Error() string { return e.text }
+func (e fatalError) Unwrap() error { return e.cause }
 
 func (h *health) fail(err error) {
 	if h.setBroken(err) {

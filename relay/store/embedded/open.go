@@ -20,7 +20,8 @@ const schema = 1
 // Open opens the store in the folder dir, which is made when it does not exist,
 // and starts its writer. The error wraps store.ErrInUse when another process, or
 // another store of this one, has the folder, and store.ErrSchema when the folder
-// was written by another version.
+// was written by another version. A folder that cannot be written, such as on a
+// full disk, is opened all the same if it holds a store; see the package.
 func Open(dir string, opt Options) (*Store, error) {
 	path, err := filepath.Abs(dir)
 	if err != nil {
@@ -35,7 +36,7 @@ func open(fs vfs.FS, dir string, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := openEngine(fs, dir, lock, opt)
+	e, err := openBest(fs, dir, lock, opt)
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
@@ -47,6 +48,9 @@ func open(fs vfs.FS, dir string, opt Options) (*Store, error) {
 	if err := s.adopt(e); err != nil {
 		return nil, errors.Join(err, e.close(), lock.Close())
 	}
+	if err := e.health.fatal(); err != nil {
+		opt.Logger.Error("data folder can be read only, for now", "err", err)
+	}
 	s.writer.Go(s.write)
 	return s, nil
 }
@@ -56,16 +60,15 @@ func lockFolder(fs vfs.FS, dir string) (*pebble.Lock, error) {
 	if err := fs.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make data folder: %w", err)
 	}
-	// Whatever else could stop the lock stops this file as well, so that a lock
-	// that fails means that somebody has it.
-	if err := writeProbe(fs, dir, 1); err != nil {
-		return nil, fmt.Errorf("write to data folder %s: %w", dir, err)
-	}
 	lock, err := pebble.LockDirectory(dir, fs)
-	if err != nil {
-		return nil, fmt.Errorf("data folder %s: %w (%w)", dir, store.ErrInUse, err)
+	if err == nil {
+		return lock, nil
 	}
-	return lock, nil
+	// Whatever else stops the lock's file stops another file as well.
+	if probe := writeProbe(fs, dir, 1); probe != nil {
+		return nil, fmt.Errorf("lock data folder %s: %w", dir, err)
+	}
+	return nil, fmt.Errorf("data folder %s: %w (%w)", dir, store.ErrInUse, err)
 }
 
 // identify checks the schema and returns the epoch; an empty database gets both.

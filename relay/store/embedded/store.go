@@ -29,8 +29,9 @@ type Store struct {
 	close   func() error // runs shutdown once
 
 	// Owned by the writer goroutine, then by shutdown.
-	engine  *engine // nil while it cannot be opened
-	failing bool    // the last commit failed
+	engine   *engine   // nil while it cannot be opened
+	failing  bool      // the last commit failed
+	failedAt time.Time // when the database could last not be opened anew
 
 	mu sync.Mutex // guards the fields below; held for memory only
 	// +checklocks:mu

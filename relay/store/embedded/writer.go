@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"errors"
 	"fmt"
 
 	"fencepost/relay/store"
@@ -96,37 +95,17 @@ func (s *Store) head() store.Position {
 // ensureWritable returns why a commit cannot be begun. After a failure of the
 // database it opens it anew, once the folder takes writes again.
 func (s *Store) ensureWritable() error {
-	if err := s.checkSpace(); err != nil {
+	if err := checkSpace(s.fs, s.dir, s.opt.MinFreeBytes); err != nil {
 		return err
 	}
 	if s.engine == nil {
 		return s.reopen()
-	}
-	if s.engine.wedged {
-		return fmt.Errorf("database must be opened by a new process: %w", s.engine.health.fatal())
 	}
 	if err := s.engine.health.fatal(); err != nil {
 		return s.recover(err)
 	}
 	if err := s.engine.health.stalled(); err != nil {
 		return fmt.Errorf("database cannot write its tables: %w", err)
-	}
-	return nil
-}
-
-var errDiskFull = errors.New("disk is full")
-
-// checkSpace refuses to fill the disk to its brim, where Pebble could not flush.
-func (s *Store) checkSpace() error {
-	if s.opt.MinFreeBytes < 0 {
-		return nil
-	}
-	usage, err := s.fs.GetDiskUsage(s.dir)
-	if err != nil {
-		return nil // a file system that does not say; the commit will find out
-	}
-	if usage.AvailBytes < uint64(s.opt.MinFreeBytes) {
-		return fmt.Errorf("%w: %d bytes are free, %d are kept", errDiskFull, usage.AvailBytes, s.opt.MinFreeBytes)
 	}
 	return nil
 }

@@ -1,0 +1,90 @@
+package embedded
+
+import (
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// logSuffix ends the names of the write-ahead log's files.
+const logSuffix = ".log"
+
+// guardFS keeps errors of the write-ahead log away from Pebble, which answers
+// them by panics that cannot be recovered from. The first one breaks the engine:
+// the commit that met it fails, see engine.commit, and none is begun any more.
+// From then on the log's files stay as they are on disk, as if the process had
+// died at that moment; what Pebble still writes to them is dropped.
+type guardFS struct {
+	vfs.FS
+	health *health
+}
+
+// Create implements vfs.FS.
+func (g guardFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	return g.guard(name, category, func() (vfs.File, error) { return g.FS.Create(name, category) })
+}
+
+// ReuseForWrite implements vfs.FS.
+func (g guardFS) ReuseForWrite(from, name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	return g.guard(name, category, func() (vfs.File, error) { return g.FS.ReuseForWrite(from, name, category) })
+}
+
+// Unwrap implements vfs.FS.
+func (g guardFS) Unwrap() vfs.FS { return g.FS }
+
+// guard makes a file; a log that cannot be made is one in memory.
+func (g guardFS) guard(name string, category vfs.DiskWriteCategory, create func() (vfs.File, error)) (vfs.File, error) {
+	if !strings.HasSuffix(name, logSuffix) {
+		return create()
+	}
+	if g.health.fatal() == nil {
+		f, err := create()
+		if err == nil {
+			return guardFile{File: f, guard: g}, nil
+		}
+		g.health.fail(err)
+	}
+	f, err := vfs.NewMem().Create("log", category)
+	return guardFile{File: f, guard: g}, err
+}
+
+// guardFile is a file of the write-ahead log.
+type guardFile struct {
+	vfs.File
+	guard guardFS
+}
+
+// Write implements vfs.File.
+func (f guardFile) Write(p []byte) (int, error) {
+	return len(p), f.try(func() error { _, err := f.File.Write(p); return err })
+}
+
+// Sync implements vfs.File.
+func (f guardFile) Sync() error { return f.try(f.File.Sync) }
+
+// SyncData implements vfs.File.
+func (f guardFile) SyncData() error { return f.try(f.File.SyncData) }
+
+// SyncTo implements vfs.File.
+func (f guardFile) SyncTo(length int64) (full bool, err error) {
+	return full, f.try(func() error { full, err = f.File.SyncTo(length); return err })
+}
+
+// Close implements vfs.File.
+func (f guardFile) Close() error {
+	if err := f.File.Close(); err != nil {
+		f.guard.health.fail(err)
+	}
+	return nil
+}
+
+// try does nothing once the engine is broken, and never returns an error.
+func (f guardFile) try(do func() error) error {
+	if f.guard.health.fatal() != nil {
+		return nil
+	}
+	if err := do(); err != nil {
+		f.guard.health.fail(err)
+	}
+	return nil
+}
