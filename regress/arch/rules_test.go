@@ -86,6 +86,8 @@ func TestArrowsGoOneWay(t *testing.T) {
 		{"handlers/req_test.go", "fencepost/relay/store/storetest", true},
 		{"handlers/req_test.go", "fencepost/registry/index", false},
 		{"handlers/req_test.go", "fencepost/regress/race", false},
+		{"handlers/req_test.go", "fencepost/regress/harness", true},
+		{"handlers/req.go", "fencepost/regress/harness", false},
 		{"relay/conn/conn.go", "fencepost/registry/session", true},
 		{"relay/conn/conn.go", "fencepost/handlers", false},
 		{"relay/outbox/follower.go", "fencepost/registry/index", false},
