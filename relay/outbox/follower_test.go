@@ -1,0 +1,296 @@
+package outbox_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+	"github.com/stretchr/testify/require"
+
+	"fencepost/lifecycle"
+	"fencepost/relay/outbox"
+	"fencepost/relay/store"
+	"fencepost/relay/store/storetest"
+	"fencepost/relay/wire"
+)
+
+// handles is an index that finds everybody. It does not look at events, so that
+// what is delivered is the follower's choice.
+type handles struct{ all []*lifecycle.Handle }
+
+func (x *handles) Candidates(dst []*lifecycle.Handle, _ *wire.Event) []*lifecycle.Handle {
+	return append(dst, x.all...)
+}
+
+func (x *handles) Remove(h *lifecycle.Handle) bool {
+	before := len(x.all)
+	x.all = slices.DeleteFunc(x.all, func(other *lifecycle.Handle) bool { return other == h })
+	return len(x.all) < before
+}
+
+// counts is what the follower reported.
+type counts struct{ begun, applied, stale, slow uint64 }
+
+func (c *counts) Position(begun, applied uint64) { c.begun, c.applied = begun, applied }
+func (c *counts) FrameDropped(string)            { c.stale++ }
+func (c *counts) SubscriptionEnded(string)       { c.slow++ }
+
+// spoilt is a log whose reads fail while it is told so, and whose wake-ups can
+// get lost.
+type spoilt struct {
+	*storetest.Fake
+	failing atomic.Bool
+	reads   atomic.Int32
+	deaf    bool
+}
+
+var errDisk = errors.New("disk is broken")
+
+func (l *spoilt) ReadLog(ctx context.Context, after store.Position, limit int) ([]store.Entry, error) {
+	l.reads.Add(1)
+	if l.failing.Load() {
+		return nil, errDisk
+	}
+	return l.Fake.ReadLog(ctx, after, limit)
+}
+
+func (l *spoilt) Changed() <-chan struct{} {
+	if l.deaf {
+		return nil
+	}
+	return l.Fake.Changed()
+}
+
+// world is one follower over a fake store.
+type world struct {
+	*outbox.Follower
+	log    *spoilt
+	index  *handles
+	counts *counts
+	conn   *lifecycle.Conn
+}
+
+// in runs test in a bubble of its own.
+func in(t *testing.T, start store.Position, test func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{log: &spoilt{Fake: storetest.NewFake(time.Now)}, index: &handles{}, counts: &counts{}}
+		w.Follower = outbox.New(outbox.Options{
+			Log: w.log, Index: w.index, Metrics: w.counts, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Start: start,
+		})
+		w.conn = lifecycle.NewConn(t.Context(), lifecycle.Options{ID: 1, Limits: lifecycle.Limits{
+			QueueFrames: 16, QueueBytes: 1 << 20, HoldFrames: 4, HoldBytes: 1 << 16, Subscriptions: 4, Queries: 1,
+			Pending: 1, PendingBytes: 1, RoomTimeout: time.Second,
+		}})
+		test(t, w)
+		w.conn.Finish()
+	})
+}
+
+// subscribe makes a live subscription for one kind.
+func (w *world) subscribe(t *testing.T, id string, kind int) *lifecycle.Handle {
+	t.Helper()
+	filter := wire.NewFilter(nostr.Filter{Kinds: []int{kind}})
+	h, _, err := w.conn.Reserve(t.Context(), id, []*wire.Filter{filter})
+	require.NoError(t, err)
+	w.index.all = append(w.index.all, h)
+	h.Begin(w.Begun())
+	live, err := h.GoLive(false)
+	require.NoError(t, err)
+	require.True(t, live)
+	w.take(t)
+	return h
+}
+
+// take returns the content of each EVENT, and the verb of anything else.
+func (w *world) take(t *testing.T) (out []string) {
+	t.Helper()
+	frames, _ := w.conn.Take(nil, 1<<20)
+	for _, f := range frames {
+		m, err := wire.DecodeRelay(f.AppendTo(nil))
+		require.NoError(t, err)
+		if m.Event != nil {
+			out = append(out, m.Event.Content)
+			continue
+		}
+		out = append(out, m.Verb)
+	}
+	return out
+}
+
+func (w *world) commit(t *testing.T, drafts ...storetest.Draft) {
+	t.Helper()
+	for _, d := range drafts {
+		require.NoError(t, w.log.Append(t.Context(), []store.Write{{Event: d.Event()}})[0].Err)
+	}
+}
+
+func (w *world) step(t *testing.T) int {
+	t.Helper()
+	n, err := w.Step(t.Context())
+	require.NoError(t, err)
+	return n
+}
+
+// note is event n of a kind.
+func note(n, kind int, tags ...nostr.Tag) storetest.Draft {
+	return storetest.Draft{Key: 1, At: int64(1000 + n), Kind: kind, Content: strconv.Itoa(n), Tags: tags}
+}
+
+// run starts Run and returns what stops it and waits for it.
+func (w *world) run(t *testing.T) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.Run(ctx)
+	}()
+	synctest.Wait()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// after waits until d has passed and everything is done that was due then.
+func after(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+func TestStepAppliesEachRowOnceInOrder(t *testing.T) {
+	t.Parallel()
+	in(t, 0, func(t *testing.T, w *world) {
+		w.subscribe(t, "x", 1)
+		w.commit(t, note(3, 1), note(1, 1), note(5, 2), note(2, 1))
+		require.Equal(t, 4, w.step(t))
+		require.EqualValues(t, 4, w.Begun())
+		require.EqualValues(t, 4, w.Applied())
+		require.Equal(t, counts{begun: 4, applied: 4}, *w.counts)
+		require.Zero(t, w.step(t))
+		require.Equal(t, []string{"3", "1", "2"}, w.take(t))
+	})
+}
+
+func TestFollowerBeginsWhereItIsTold(t *testing.T) {
+	t.Parallel()
+	in(t, 2, func(t *testing.T, w *world) {
+		require.EqualValues(t, 2, w.Begun())
+		w.commit(t, note(1, 1), note(2, 1), note(3, 1))
+		require.Equal(t, 1, w.step(t))
+		require.EqualValues(t, 3, w.Applied())
+	})
+}
+
+func TestWhatIsFannedOut(t *testing.T) {
+	t.Parallel()
+	in(t, 0, func(t *testing.T, w *world) {
+		w.subscribe(t, "regular", 1)
+		w.subscribe(t, "ephemeral", 20001)
+		target := note(2, 1).Event()
+		w.commit(t, note(1, 20001), note(2, 1), note(3, 1, nostr.Tag{"expiration", strconv.FormatInt(time.Now().Unix()+1, 10)}))
+		w.commit(t, storetest.Draft{Key: 1, At: 5000, Kind: 5, Tags: nostr.Tags{{"e", target.ID}}})
+		after(2 * time.Second)
+		w.commit(t, note(4, 1))
+		require.Positive(t, w.step(t))
+		require.Equal(t, []string{"1", "4"}, w.take(t), "what was removed or has expired is not")
+		require.Equal(t, w.Begun(), w.Applied())
+	})
+}
+
+func TestSubscriptionThatOverflowedLeavesTheIndex(t *testing.T) {
+	t.Parallel()
+	in(t, 0, func(t *testing.T, w *world) {
+		slow := w.subscribe(t, "slow", 1)
+		other := w.subscribe(t, "other", 2)
+		for n := range 20 {
+			w.commit(t, note(n, 1))
+		}
+		w.step(t)
+		require.False(t, slow.Current())
+		require.Equal(t, []*lifecycle.Handle{other}, w.index.all)
+		require.EqualValues(t, 1, w.counts.slow)
+		require.Equal(t, []string{"CLOSED"}, w.take(t))
+	})
+}
+
+func TestRetiredCandidatesAreCounted(t *testing.T) {
+	t.Parallel()
+	in(t, 0, func(t *testing.T, w *world) {
+		w.subscribe(t, "x", 1)
+		w.conn.Release("x") // and not yet taken out of the index
+		w.commit(t, note(1, 1))
+		w.step(t)
+		require.EqualValues(t, 1, w.counts.stale)
+		require.Empty(t, w.take(t))
+	})
+}
+
+func TestRunWakesUpAtOnce(t *testing.T) {
+	t.Parallel()
+	in(t, 0, func(t *testing.T, w *world) {
+		defer w.run(t)()
+		w.commit(t, note(1, 1))
+		synctest.Wait()
+		require.EqualValues(t, 1, w.Applied())
+	})
+}
+
+func TestLostWakeUpDelaysAndDropsNothing(t *testing.T) {
+	t.Parallel()
+	in(t, 0, func(t *testing.T, w *world) {
+		w.subscribe(t, "x", 1)
+		w.log.deaf = true
+		defer w.run(t)()
+		w.commit(t, note(1, 1), note(2, 1))
+		synctest.Wait()
+		require.Zero(t, w.Applied())
+		after(time.Second)
+		require.EqualValues(t, 2, w.Applied())
+		require.Equal(t, []string{"1", "2"}, w.take(t))
+		before := w.log.reads.Load()
+		after(time.Minute)
+		require.InDelta(t, 60, w.log.reads.Load()-before, 2, "an idle follower polls once a second")
+	})
+}
+
+func TestBrokenLogIsRetriedAndNothingIsSkipped(t *testing.T) {
+	t.Parallel()
+	in(t, 0, func(t *testing.T, w *world) {
+		w.subscribe(t, "x", 1)
+		w.log.failing.Store(true)
+		defer w.run(t)()
+		w.commit(t, note(1, 1), note(2, 1))
+		after(time.Second)
+		require.True(t, w.Failing())
+		first := w.log.reads.Load()
+		require.Greater(t, first, int32(2), "at first it is retried quickly")
+		after(10 * time.Minute)
+		require.Less(t, w.log.reads.Load()-first, int32(600), "later it is not")
+
+		w.log.failing.Store(false)
+		after(10 * time.Second)
+		require.False(t, w.Failing())
+		require.Equal(t, []string{"1", "2"}, w.take(t))
+	})
+}
+
+func TestRunEndsWithItsContextWhileTheLogIsBroken(t *testing.T) {
+	t.Parallel()
+	in(t, 0, func(t *testing.T, w *world) {
+		w.log.failing.Store(true)
+		stop := w.run(t)
+		after(time.Minute)
+		begin := time.Now()
+		stop()
+		require.Equal(t, begin, time.Now(), "it does not wait for its back-off to end")
+	})
+}
