@@ -195,7 +195,7 @@ func TestUnreadableMessageIsRefusedAndTheConnectionLives(t *testing.T) {
 		{`["REQ","x"]`, "CLOSED"},
 		{`["REQ","x",]`, "CLOSED"},
 		{`["REQ","x",{}`, "CLOSED"},
-		{`["REQ","x",{}] `, ""},
+		{`["REQ","x",{"ids":[]}] `, ""},
 		{`["REQ","x",{}]]`, "CLOSED"},
 		{`["REQ","x",{},{}`, "CLOSED"},
 		{`["REQ","x",null]`, "CLOSED"},
@@ -226,15 +226,17 @@ func TestUnreadableMessageIsRefusedAndTheConnectionLives(t *testing.T) {
 		{`["EVENT",{"id":"` + id + `"}]`, "OK"},
 		{`["EVENT",{"id":"` + id + `","kind":"1"`, "OK"},
 		{`["AUTH",{"id":"` + id + `"}]`, "OK"},
-		{"[\"REQ\",\"x\",\t{}\r\n]", ""},
+		{"[\"REQ\",\"x\",\t{ \"ids\" : [ ] }\r\n]", ""},
 	}
 	for _, row := range rows {
 		p.send(row.message)
-		frames := p.settle()
 		if row.verb == "" {
+			_, end := p.stored("x")
+			require.Equal(t, "EOSE", end.Verb, row.message)
 			p.end("x")
 			continue
 		}
+		frames := p.settle()
 		require.Len(t, frames, 1, "%.80s: %s", row.message, raws(frames))
 		require.Equal(t, row.verb, frames[0].Verb, "%.80s: %s", row.message, frames[0].raw)
 		requirePrefix(t, frames[0])

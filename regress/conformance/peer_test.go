@@ -311,11 +311,11 @@ func without(frames []frame, drop func(frame) bool) (kept []frame) {
 func raws(frames []frame) string {
 	var b strings.Builder
 	for i, f := range frames {
-		if i == 20 {
+		if i == 6 {
 			b.WriteString("...")
 			break
 		}
-		b.WriteString(f.raw[:min(len(f.raw), 300)] + "\n")
+		b.WriteString(f.raw[:min(len(f.raw), 160)] + "\n")
 	}
 	return b.String()
 }
