@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"fencepost/lifecycle"
 	"fencepost/lifecycle/pause"
 	"fencepost/regress/harness"
 	"fencepost/relay/wire"
@@ -56,6 +57,37 @@ func TestCloseDuringFanoutSendsNothing(t *testing.T) {
 	}
 }
 
+// TestARetiredGenerationTakesNothing asks the fence itself, however the
+// generation was ended.
+func TestARetiredGenerationTakesNothing(t *testing.T) {
+	t.Parallel()
+	rows := map[string]func(w *world){
+		"closed":       func(w *world) { w.client.Send(closing("x")) },
+		"replaced":     func(w *world) { w.client.Send(req("x", 2)) },
+		"refused":      func(w *world) { w.client.Send(`["REQ","x",null]`) },
+		"evicted":      func(w *world) { w.Evict(w.handle("x", note(1, 1)), revoked) },
+		"disconnected": func(w *world) { w.client.Disconnect(w.t) },
+	}
+	for name, end := range rows {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, harness.Options{}, func(t *testing.T, w *world) {
+				w.open(req("x", 1))
+				h := w.handle("x", note(1, 1))
+				end(w)
+				w.client.Settle()
+				require.Equal(t, lifecycle.Dropped, h.Deliver(1, note(1, 1)))
+				require.ErrorIs(t, h.Replay(t.Context(), note(1, 1)), lifecycle.ErrRetired)
+				_, err := h.GoLive(false)
+				require.ErrorIs(t, err, lifecycle.ErrRetired)
+				require.False(t, h.Evict(revoked))
+				require.Zero(t, w.client.Conn.Usage().Frames)
+				require.Empty(t, w.client.Settle())
+			})
+		})
+	}
+}
+
 func TestCloseDropsWhatIsQueuedAndNotTaken(t *testing.T) {
 	t.Parallel()
 	inWorld(t, harness.Options{}, func(t *testing.T, w *world) {
@@ -78,7 +110,8 @@ func TestCloseDropsWhatIsQueuedAndNotTaken(t *testing.T) {
 
 // TestCloseDuringReplayLeavesNoZombie parks the query, or the reader of the REQ,
 // at each point. CLOSE is read next, always: it comes to an end while the query
-// stands, and the query then finds out.
+// stands, and the query then finds out: from the fence and not from the store,
+// which need not look at its context at once.
 func TestCloseDuringReplayLeavesNoZombie(t *testing.T) {
 	t.Parallel()
 	for _, at := range reqPoints[1:] {
@@ -86,6 +119,13 @@ func TestCloseDuringReplayLeavesNoZombie(t *testing.T) {
 			t.Run(string(at)+" x "+string(rival), func(t *testing.T) {
 				t.Parallel()
 				inWorld(t, harness.Options{}, func(t *testing.T, w *world) { closeDuringReplay(t, w, at, rival) })
+			})
+			t.Run(string(at)+" x "+string(rival)+" over a deaf store", func(t *testing.T) {
+				t.Parallel()
+				inFaultyWorld(t, harness.Options{}, func(t *testing.T, w *world, f *faults) {
+					f.deaf = true
+					closeDuringReplay(t, w, at, rival)
+				})
 			})
 		}
 	}

@@ -18,7 +18,8 @@ type faults struct {
 	store.Store
 	snapshot, query, next, readLog, rowsClose, snapshotClose error
 
-	pages int // how many pages Next returns before it fails
+	pages int  // how many pages Next returns before it fails
+	deaf  bool // contexts are not looked at
 }
 
 var errDisk = errors.New("disk on fire")
@@ -37,6 +38,9 @@ func inFaultyWorld(t *testing.T, o harness.Options, test func(t *testing.T, w *w
 func (f *faults) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	if f.snapshot != nil {
 		return nil, f.snapshot
+	}
+	if f.deaf {
+		ctx = context.WithoutCancel(ctx)
 	}
 	s, err := f.Store.Snapshot(ctx)
 	return &faultySnapshot{Snapshot: s, faults: f}, err
@@ -58,6 +62,9 @@ func (s *faultySnapshot) Query(ctx context.Context, filters []*wire.Filter, o st
 	if s.faults.query != nil {
 		return nil, s.faults.query
 	}
+	if s.faults.deaf {
+		ctx = context.WithoutCancel(ctx)
+	}
 	rows, err := s.Snapshot.Query(ctx, filters, o)
 	return &faultyRows{Rows: rows, faults: s.faults}, err
 }
@@ -77,6 +84,9 @@ func (r *faultyRows) Next(ctx context.Context, dst []store.Record, limit int) ([
 		return dst, r.faults.next
 	}
 	r.pages++
+	if r.faults.deaf {
+		ctx = context.WithoutCancel(ctx)
+	}
 	return r.Rows.Next(ctx, dst, limit)
 }
 

@@ -95,6 +95,13 @@ func TestReplacementDuringReplaySendsNothingOfTheOlder(t *testing.T) {
 				t.Parallel()
 				inWorld(t, harness.Options{}, func(t *testing.T, w *world) { replaceDuringReplay(t, w, at, rival) })
 			})
+			t.Run(string(at)+" x "+string(rival)+" over a deaf store", func(t *testing.T) {
+				t.Parallel()
+				inFaultyWorld(t, harness.Options{}, func(t *testing.T, w *world, f *faults) {
+					f.deaf = true
+					replaceDuringReplay(t, w, at, rival)
+				})
+			})
 		}
 	}
 }

@@ -165,7 +165,7 @@ func TestEventWhileTheHoldIsReadAgainArrivesOnce(t *testing.T) {
 				t.Run(string(at)+" x "+string(fanout), func(t *testing.T) {
 					t.Parallel()
 					o := harness.Options{Limits: harness.DefaultLimits()}
-					o.Limits.HoldFrames = 1
+					o.Limits.HoldFrames = 2
 					inWorld(t, o, func(t *testing.T, w *world) { catchUpAgainstFanout(t, w, at, fanout, first) })
 				})
 			}
@@ -193,6 +193,24 @@ func catchUpAgainstFanout(t *testing.T, w *world, at, fanout pause.Point, queryF
 		query.finish(t)
 	}
 	w.settled(1)
+}
+
+// TestLongLogIsReadAgainInPages: more than one page of it, between rows that
+// nobody asked for.
+func TestLongLogIsReadAgainInPages(t *testing.T) {
+	t.Parallel()
+	o := harness.Options{Limits: harness.DefaultLimits()}
+	o.Limits.HoldFrames = 1
+	inWorld(t, o, func(t *testing.T, w *world) {
+		query := w.send(pause.ReqReplayed, req("x", 1))
+		for n := range 200 {
+			w.Commit(t, note(n, 1), note(n, 2))
+		}
+		w.Step(t)
+		query.finish(t)
+		require.Len(t, w.client.Settle(), 201)
+		w.settled(1)
+	})
 }
 
 // TestLogReadAgainLeavesOutWhatWasRemoved: an event removed from the log before

@@ -136,6 +136,25 @@ func TestOverflowDuringFanoutRacesWithReplacement(t *testing.T) {
 	}
 }
 
+// TestHeldFramesThatDoNotFitAreReadFromTheLog: the hold is larger than what the
+// queue has left when the replay ends.
+func TestHeldFramesThatDoNotFitAreReadFromTheLog(t *testing.T) {
+	t.Parallel()
+	inWorld(t, narrow(8), func(t *testing.T, w *world) {
+		query := w.send(pause.ReqReplayed, req("x", 1))
+		w.Commit(t, notes(20, 1)...)
+		w.Step(t)
+		query.finish(t)
+		got := 0
+		for got < 21 {
+			synctest.Wait()
+			require.LessOrEqual(t, w.client.Conn.Usage().Frames, 8)
+			got += len(w.client.Take())
+		}
+		w.settled(1)
+	})
+}
+
 // TestReaderStopsWhileAnAnswerDoesNotFit fills the queue with answers that
 // nobody takes; the next message waits, and goes on when there is room.
 func TestReaderStopsWhileAnAnswerDoesNotFit(t *testing.T) {
