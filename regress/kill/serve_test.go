@@ -63,6 +63,27 @@ func TestSecondProcessOnOneFolderIsRefused(t *testing.T) {
 	require.NoError(t, p.dial(t).Publish(t.Context(), event(t, 1, 1, "the first one is not disturbed")))
 }
 
+// TestIdleRelayTakesEventsAfterRestart is about a database that has nothing to
+// write at its start, which must not be taken for one that cannot write.
+func TestIdleRelayTakesEventsAfterRestart(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "data")
+	for range 3 {
+		p := start(t, data)
+		p.signal(t, syscall.SIGTERM)
+		require.Zero(t, p.end(t), p.logged())
+	}
+	p := start(t, data)
+	c := p.dial(t)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for n := range 20 {
+		<-tick.C // the database's background work comes in between
+		require.NoError(t, c.Publish(t.Context(), event(t, n+1, 1, "after restart")), p.logged())
+	}
+	require.NotContains(t, p.logged(), "level=ERROR")
+}
+
 func TestAddressInUseIsAFailure(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

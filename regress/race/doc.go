@@ -18,7 +18,8 @@
 //     its CLOSE that never came. An event may be answered before it is fanned
 //     out, so it is judged only where the client waited for it before CLOSE, up to
 //     Options.Patience, and at the end of the storm. One that was sent before EOSE
-//     is judged only if fewer stored events than the limit came.
+//     is judged only if fewer stored events than the limit came, and if its kind is
+//     stored at all.
 //   - out of order: a stored event newer than the one before it, or with a lower
 //     id at the same created_at (NIP-01); live, an event of one publisher after a
 //     later one of the same publisher, when the earlier one was answered OK before

@@ -67,10 +67,11 @@ func (g *generation) expected(l *ledger, cut time.Time) []record {
 	if g.eoseAt.IsZero() || g.unsure {
 		return nil
 	}
-	whole := g.stored < storedLimit
+	// Before EOSE all must come that was not cut off, but for what is never stored.
+	whole := g.stored < storedLimit && !g.ephemeral()
 	if !g.eosed {
 		// Stored events may still come: count as if all were.
-		if whole = len(g.seen) < storedLimit; !whole {
+		if whole = len(g.seen) < storedLimit && !g.ephemeral(); !whole {
 			return nil
 		}
 	}
@@ -86,6 +87,9 @@ func (g *generation) expected(l *ledger, cut time.Time) []record {
 	}
 	return out
 }
+
+// ephemeral events may be over before the relay looks at the REQ.
+func (g *generation) ephemeral() bool { return wire.ClassOf(g.filter.Kinds[0]) == wire.Ephemeral }
 
 // lacking returns those of the records that have not come.
 func (g *generation) lacking(records []record) []record {
