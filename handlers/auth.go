@@ -74,6 +74,9 @@ func normalURL(raw string) (string, bool) {
 	if err != nil || u.Host == "" || u.RawQuery != "" {
 		return "", false
 	}
+	if strings.Contains(u.Hostname(), ":") && !strings.HasPrefix(u.Host, "[") { // two ports, of which the last could be a default
+		return "", false
+	}
 	scheme := strings.ToLower(u.Scheme)
 	switch scheme {
 	case "http":
