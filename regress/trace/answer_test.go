@@ -43,7 +43,7 @@ func TestEveryMessageHasItsAnswer(t *testing.T) {
 			sent(req), got(eose), sent(`["CLOSE","x",1]`), got(closed), got(closed),
 		}, trace.ForeignClosed},
 		{"a subscription id that is too long", trace.Options{}, []step{
-			sent(`["REQ","` + strings.Repeat("x", 65) + `",{}]`), got(`["CLOSED","` + strings.Repeat("x", 64) + `","invalid: id"]`),
+			sent(`["REQ","` + strings.Repeat("x", 65) + `",{}]`), got(`["CLOSED","` + strings.Repeat("x", 64) + `…","invalid: id"]`),
 		}, ""},
 		{"garbage", trace.Options{}, []step{sent(`{`), got(`["NOTICE","invalid: what"]`)}, ""},
 	})
