@@ -82,31 +82,44 @@ func (i *importer) run(ctx context.Context, lines *lineReader) error {
 // append stores the events of a batch and counts what became of each line.
 func (i *importer) append(ctx context.Context, b *batch) error {
 	var writes []store.Write
-	var numbers []int // line of each write
-	for n, l := range b.lines {
-		switch e := b.events[n]; {
+	var lines []int // index in the batch of each write
+	for n, e := range b.events {
+		switch {
 		case b.refusals[n] != nil:
-			i.refuse(l.number, b.refusals[n])
 		case e.Class() == wire.Ephemeral:
-			i.refuse(l.number, errEphemeral)
+			b.refusals[n] = errEphemeral
 		default:
-			writes, numbers = append(writes, store.Write{Event: e}), append(numbers, l.number)
+			writes, lines = append(writes, store.Write{Event: e}), append(lines, n)
 		}
 	}
-	if len(writes) == 0 {
-		return nil
-	}
-	for n, outcome := range i.store.Append(ctx, writes) {
-		switch err := outcome.Err; {
-		case err == nil:
-			i.tally.stored++
-		case errors.Is(err, store.ErrDuplicate):
-			i.tally.duplicate++
-		case errors.Is(err, store.ErrSuperseded), errors.Is(err, store.ErrDeleted), errors.Is(err, store.ErrExpired):
-			i.refuse(numbers[n], err)
-		default:
-			return fmt.Errorf("line %d: %w", numbers[n], err)
+	if len(writes) > 0 {
+		for n, outcome := range i.store.Append(ctx, writes) {
+			b.refusals[lines[n]] = outcome.Err
 		}
+	}
+	for n, err := range b.refusals {
+		if err := i.count(b.lines[n].number, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count counts a line that was stored (err is nil) or refused. It returns the
+// error when that is neither, but a failure of the store.
+func (i *importer) count(number int, err error) error {
+	var refusal *wire.Error
+	var reason wire.Reason
+	switch {
+	case err == nil:
+		i.tally.stored++
+	case errors.Is(err, store.ErrDuplicate):
+		i.tally.duplicate++
+	case errors.Is(err, store.ErrSuperseded), errors.Is(err, store.ErrDeleted), errors.Is(err, store.ErrExpired),
+		errors.Is(err, errEphemeral), errors.Is(err, errTooLong), errors.As(err, &refusal), errors.As(err, &reason):
+		i.refuse(number, err)
+	default:
+		return fmt.Errorf("line %d: %w", number, err)
 	}
 	return nil
 }

@@ -15,6 +15,8 @@ type line struct {
 	err    error // why it is refused unread
 }
 
+var errTooLong = errors.New("line is longer")
+
 // lineReader cuts input into lines. Its memory is bounded by the longest line
 // allowed, whatever the input holds.
 type lineReader struct {
@@ -37,7 +39,7 @@ func (r *lineReader) next() (line, error) {
 		}
 		switch data = bytes.TrimSpace(data); {
 		case tooLong:
-			return line{number: r.number, err: fmt.Errorf("line is longer than %d bytes", r.max)}, nil
+			return line{number: r.number, err: fmt.Errorf("%w than %d bytes", errTooLong, r.max)}, nil
 		case len(data) > 0:
 			return line{number: r.number, data: data}, nil
 		case err != nil:

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -217,6 +218,25 @@ func TestImportFailsWhenItsInputDoes(t *testing.T) {
 	require.Equal(t, 1, r.Code)
 	require.Equal(t, "stored 1, duplicate 0, refused 0\n", r.Stdout, "what was read before is stored")
 	require.Contains(t, r.Stderr, "fencepost: import: read line 2: cable pulled\n")
+}
+
+func TestImportThatIsInterruptedKeepsWhatItStored(t *testing.T) {
+	t.Parallel()
+	in, out := io.Pipe() // never ends by itself
+	defer out.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		for i := range 2000 {
+			if _, err := fmt.Fprintf(out, "not an event %d\n", i); err != nil {
+				return
+			}
+		}
+	}()
+	r := main.Run(ctx, in, "import", "--data", filepath.Join(t.TempDir(), "data"), "-")
+	require.Equal(t, 1, r.Code)
+	require.True(t, strings.HasPrefix(r.Stdout, "stored 0, duplicate 0, refused "), "the summary is printed all the same: %s", r.Stdout)
+	require.True(t, strings.HasSuffix(r.Stderr, "fencepost: import: context canceled\n"), r.Stderr)
 }
 
 func TestLinesAreBounded(t *testing.T) {

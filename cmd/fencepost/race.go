@@ -28,21 +28,20 @@ type raceCommand struct {
 
 var errRace = errors.New("the relay sent frames that it should not have sent, or lost some")
 
-// Run holds the storm and prints its table.
+// Run holds the storm and prints its table, also that of one that was cut short.
 func (c *raceCommand) Run(ctx context.Context, p *process) error {
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	r, err := race.Run(ctx, race.Options(*c))
-	if err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
+	if r.Published > 0 {
+		err = errors.Join(err, printReport(p.stdout, r))
+	}
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("storm: %w", context.Cause(ctx))
+	case err != nil:
 		return fmt.Errorf("storm: %w", err)
-	}
-	if err := printReport(p.stdout, r); err != nil {
-		return err
-	}
-	if r.Failed() {
+	case r.Failed():
 		return errRace
 	}
 	return nil

@@ -56,8 +56,12 @@ func (g *generator) zap(by author) nostr.Event {
 		return g.note(by)
 	}
 	return nostr.Event{Kind: 9735, Tags: nostr.Tags{
-		{"p", to.PubKey}, {"P", by.pubkey}, {"e", to.ID}, {"bolt11", "lnbc" + g.secret(60)},
-		{"description", `{"kind":9734,"content":"` + words[g.random.IntN(len(words))] + `"}`}, {"preimage", g.secret(24)},
+		{"p", to.PubKey},
+		{"P", by.pubkey},
+		{"e", to.ID},
+		{"bolt11", "lnbc" + g.secret(60)},
+		{"description", `{"kind":9734,"content":"` + words[g.random.IntN(len(words))] + `"}`},
+		{"preimage", g.secret(24)},
 	}}
 }
 
