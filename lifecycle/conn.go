@@ -221,7 +221,7 @@ func (c *Conn) muteLocked(h *Handle) {
 // given back its own.
 func (c *Conn) fitsAfterLocked(id string, frames, bytes int) bool {
 	if h := c.slots[id]; h != nil {
-		frames -= h.queued
+		frames -= h.queued + h.reservedFrames()
 		bytes -= h.queuedBytes + h.reserved
 	}
 	return c.queue.fits(frames, bytes)

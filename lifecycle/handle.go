@@ -282,13 +282,9 @@ func (h *Handle) endLocked(r wire.Reason) {
 // Whatever is still in the queue for it is dropped at write time.
 func (h *Handle) retireLocked() {
 	c := h.conn
+	c.queue.unreserve(h.reservedFrames(), h.reserved)
 	h.state = retired
 	h.hold, h.holdBytes = nil, 0
-	frames := 1
-	if !h.eosed {
-		frames = 2
-	}
-	c.queue.unreserve(frames, h.reserved)
 	h.reserved = 0
 	c.queue.forget(h)
 	c.queue.compact()
@@ -297,6 +293,19 @@ func (h *Handle) retireLocked() {
 		delete(c.slots, h.id)
 	}
 	c.freedLocked()
+}
+
+// reservedFrames returns how many frames are reserved: CLOSED, and EOSE until it
+// is queued.
+func (h *Handle) reservedFrames() int {
+	switch {
+	case h.state == retired:
+		return 0
+	case h.eosed:
+		return 1
+	default:
+		return 2
+	}
 }
 
 // pushReservedLocked queues a frame for which the handle's reservation pays.

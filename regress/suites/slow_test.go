@@ -136,6 +136,34 @@ func TestOverflowDuringFanoutRacesWithReplacement(t *testing.T) {
 	}
 }
 
+// TestReplacementNeedsNoMoreRoomThanItGivesBack: every place of the queue is
+// reserved or taken, and a REQ for an id that has two of them must not wait.
+func TestReplacementNeedsNoMoreRoomThanItGivesBack(t *testing.T) {
+	t.Parallel()
+	for _, at := range append(reqPoints[1:], "") { // "" is a generation that is live
+		t.Run(string(at), func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, narrow(5), func(t *testing.T, w *world) {
+				w.open(req("a", 1))
+				w.open(req("b", 1))
+				w.Commit(t, note(1, 2))
+				w.Step(t)
+				older := w.send(at, req("x", 2))
+				w.client.Take()
+				for w.client.Conn.Notify([]byte(`["NOTICE","filler"]`)) {
+					require.LessOrEqual(t, w.client.Conn.Usage().Frames, 2)
+				}
+				newer := start(func() { w.client.Send(req("x", 3)) })
+				older.finish(t)
+				require.Equal(t, at != "", newer.ended(), "EOSE and CLOSED against CLOSED alone")
+				w.client.Settle()
+				newer.finish(t)
+				w.settled(3)
+			})
+		})
+	}
+}
+
 // TestHeldFramesThatDoNotFitAreReadFromTheLog: the hold is larger than what the
 // queue has left when the replay ends.
 func TestHeldFramesThatDoNotFitAreReadFromTheLog(t *testing.T) {
