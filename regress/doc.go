@@ -15,12 +15,13 @@
 //	G3  eviction ends what it selected only     suites/evict_test.go
 //	G5  a refused REQ ends the older            suites/refused_test.go
 //	G6  stored, EOSE, live, without a seam      suites/seam_test.go
+//	    a failed query is CLOSED, never EOSE    suites/failure_test.go
 //	G7  one predicate for stored and live       suites/predicate_test.go
 //	G8  slow readers, and healthy ones          suites/slow_test.go
 //	G9  messages take effect in reading order   suites/order_test.go
 //	G10 nothing outlives the connection         suites/disconnect_test.go
 //	E1  OK comes after the commit               suites/order_test.go
-//	E3  the follower delays and drops nothing   suites/seam_test.go
+//	E3  the follower delays and drops nothing   suites/failure_test.go
 //
 // Every suite ends with the trace checker and with the accounting of index and
 // queue, so most of them notice when another's promise is broken.

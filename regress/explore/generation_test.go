@@ -22,10 +22,9 @@ func replacementScenarios() []scenario {
 			},
 		},
 		{
-			name: "G2 fan-out, replacement twice",
-			points: only(pause.ReqStarted, pause.ReqIndexed, pause.ReqReplayed,
-				pause.FanoutSelected, pause.FanoutDecided),
-			long: true,
+			name: "G2 fan-out, replacement twice", long: true,
+			points: only(pause.ReqStarted, pause.ReqIndexed, pause.ReqBegun, pause.ReqReplayed,
+				pause.FanoutBegun, pause.FanoutSelected, pause.FanoutDecided),
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
 				w.stored(pear(1))
@@ -52,11 +51,11 @@ func replacementScenarios() []scenario {
 			},
 		},
 		{
-			name: "G5 fan-out, refused REQ behind REQ, writer",
-			points: only(pause.ReqReserved, pause.ReqStarted, pause.ReqIndexed, pause.ReqReplayed,
-				pause.FanoutSelected, pause.FanoutDecided),
+			name: "G5 fan-out, refused REQ behind REQ, writer", long: true,
+			points: points(reqSteps, fanoutPoints[1:]),
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
+				w.stored(apple(2))
 				w.commit(apple(1))
 				return []explore.Operation{w.follower(w.head()), a.reader(reqApples, reqRefused), a.writer(1)}
 			},
@@ -78,15 +77,16 @@ func endScenarios() []scenario {
 			},
 		},
 		{
-			name: "G1 fan-out, CLOSE behind REQ", points: points(closePoints, short, only(pause.ReqReserved)),
+			name: "G1 fan-out, CLOSE behind REQ", points: points(closePoints, reqSteps, fanoutPoints), long: true,
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
+				w.stored(apple(2))
 				w.commit(apple(1))
 				return []explore.Operation{w.follower(w.head()), a.reader(reqApples, closeX)}
 			},
 		},
 		{
-			name: "G1 fan-out, CLOSE and REQ again, acknowledged, writer", points: points(closePoints, short),
+			name: "G1 fan-out, CLOSE and REQ again, acknowledged, writer", points: points(closePoints, short, only(pause.FanoutBegun)),
 			options: harness.Options{CloseAck: true}, long: true,
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
@@ -96,9 +96,10 @@ func endScenarios() []scenario {
 			},
 		},
 		{
-			name: "G10 fan-out, REQ, disconnect", points: points(short, only(pause.ReqReserved, pause.ReqBegun, pause.ConnClosed)),
+			name: "G10 fan-out, REQ, disconnect", points: points(reqPoints, fanoutPoints, only(pause.ConnClosed)), long: true,
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
+				w.stored(apple(2))
 				w.commit(apple(1))
 				return []explore.Operation{w.follower(w.head()), a.reader(reqApples), a.disconnect()}
 			},
@@ -129,10 +130,10 @@ func evictionScenarios() []scenario {
 		},
 		{
 			name: "G3 fan-out, eviction, replacement", long: true,
-			points: only(pause.EvictSelected, pause.Evicted, pause.ReqReserved, pause.ReqStarted, pause.ReqIndexed,
-				pause.ReqReplayed, pause.FanoutSelected, pause.FanoutDecided),
+			points: points(reqSteps, fanoutPoints, only(pause.EvictSelected, pause.Evicted)),
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
+				w.stored(pear(1))
 				a.open("x", apples)
 				w.commit(apple(1))
 				return []explore.Operation{
@@ -142,9 +143,10 @@ func evictionScenarios() []scenario {
 		},
 		{
 			name:   "G3 eviction twice, replacement",
-			points: only(pause.EvictSelected, pause.Evicted, pause.ReqReserved, pause.ReqStarted, pause.ReqIndexed, pause.ReqReplayed),
+			points: points(reqPoints, only(pause.EvictSelected, pause.Evicted)), long: true,
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
+				w.stored(pear(1))
 				a.open("x", apples)
 				return []explore.Operation{
 					w.eviction("eviction1", a, "x", apple(1)), w.eviction("eviction2", a, "x", apple(1)), a.reader(reqFruit),
@@ -164,9 +166,8 @@ func evictionScenarios() []scenario {
 			},
 		},
 		{
-			name: "G3 eviction, disconnect, fan-out",
-			points: only(pause.EvictSelected, pause.Evicted, pause.ConnClosed,
-				pause.FanoutBegun, pause.FanoutSelected, pause.FanoutDecided),
+			name:   "G3 eviction, disconnect, fan-out",
+			points: points(fanoutPoints, only(pause.EvictSelected, pause.Evicted, pause.ConnClosed)),
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
 				a.open("x", apples)

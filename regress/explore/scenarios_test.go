@@ -32,6 +32,10 @@ var (
 		pause.ReqReserved, pause.ReqStarted, pause.ReqIndexed, pause.ReqBegun, pause.ReqSnapshot,
 		pause.ReqPage, pause.ReqReplayed,
 	}
+	// reqSteps are those between which another operation makes a difference.
+	reqSteps = []pause.Point{
+		pause.ReqReserved, pause.ReqStarted, pause.ReqIndexed, pause.ReqBegun, pause.ReqReplayed,
+	}
 	fanoutPoints = []pause.Point{pause.FanoutRead, pause.FanoutBegun, pause.FanoutSelected, pause.FanoutDecided}
 	closePoints  = []pause.Point{pause.CloseRead, pause.CloseReleased}
 )

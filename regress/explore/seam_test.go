@@ -24,7 +24,7 @@ func seamScenarios() []scenario {
 			},
 		},
 		{
-			name: "G6 two commits, fan-out, REQ", points: points(short, only(pause.FanoutBegun, pause.FanoutDecided)), long: true,
+			name: "G6 two commits, fan-out, REQ", points: points(short, only(pause.ReqPage, pause.FanoutRead, pause.FanoutBegun, pause.FanoutDecided)), long: true,
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
 				w.stored(apple(5))
@@ -41,7 +41,7 @@ func seamScenarios() []scenario {
 			},
 		},
 		{
-			name: "G6 commit that replaces, fan-out, REQ", points: points(short, fanoutPoints, only(pause.ReqPage)), long: true,
+			name: "G6 commit that replaces, fan-out, REQ", points: points(reqPoints, fanoutPoints), long: true,
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
 				w.stored(profile(1))
@@ -50,7 +50,7 @@ func seamScenarios() []scenario {
 		},
 		{
 			name: "G6 commit that deletes, fan-out, REQ", long: true,
-			points: points(short, only(pause.ReqPage, pause.FanoutRead, pause.FanoutBegun)),
+			points: points(reqPoints, fanoutPoints[:2]),
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
 				w.stored(apple(1), apple(2))
@@ -93,8 +93,8 @@ func roomScenarios() []scenario {
 	return []scenario{
 		{
 			name: "G8 hold overflows, fan-out of three, REQ", options: tight(1, 64), long: true,
-			points: only(pause.ReqIndexed, pause.ReqBegun, pause.ReqReplayed, pause.ReqRestarted, pause.ReqCaughtUp,
-				pause.FanoutRead, pause.FanoutDecided),
+			points: only(pause.ReqStarted, pause.ReqIndexed, pause.ReqBegun, pause.ReqSnapshot, pause.ReqReplayed,
+				pause.ReqRestarted, pause.ReqCaughtUp, pause.FanoutRead, pause.FanoutDecided),
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
 				w.commit(apple(1))
@@ -105,7 +105,8 @@ func roomScenarios() []scenario {
 		},
 		{
 			name: "G8 hold overflows, fan-out of three, REQ, CLOSE", options: tight(1, 64), long: true,
-			points: only(pause.ReqIndexed, pause.ReqReplayed, pause.ReqRestarted, pause.ReqCaughtUp, pause.FanoutDecided),
+			points: only(pause.ReqIndexed, pause.ReqBegun, pause.ReqReplayed, pause.ReqRestarted, pause.ReqCaughtUp,
+				pause.FanoutDecided, pause.CloseReleased),
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
 				w.commit(apple(1))

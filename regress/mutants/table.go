@@ -4,5 +4,8 @@ import "slices"
 
 // Table returns every mutant, in the order of the folders.
 func Table() []Mutant {
-	return slices.Concat(handleMutants, connMutants, laneMutants)
+	return slices.Concat(
+		handleMutants, connMutants, laneMutants, reqMutants, eventMutants, fanoutMutants,
+		wireMutants, storeMutants, socketMutants,
+	)
 }

@@ -30,7 +30,7 @@ var connMutants = []Mutant{
 	},
 	{
 		Name: "queued-closed-after-close", Promise: "G1", Says: "A CLOSED is written for an id after its CLOSE.",
-		Edit:   Edit{"lifecycle/conn.go", "\t\tc.muteLocked(old)\n", ""},
+		Edit:   Edit{"lifecycle/conn.go", "\t\t\tc.muteLocked(old)\n", ""},
 		Suites: in("lifecycle", "TestCloseMutesTheQueuedClosed"),
 	},
 	{
@@ -50,7 +50,7 @@ var connMutants = []Mutant{
 	},
 	{
 		Name: "predecessor-room-not-counted", Promise: "G8", Says: "A full queue keeps a client from replacing what fills it.",
-		Edit:   Edit{"lifecycle/conn.go", "\t\tframes -= h.queued\n", ""},
+		Edit:   Edit{"lifecycle/conn.go", "\t\tframes -= h.queued + h.reservedFrames()\n", ""},
 		Suites: in("lifecycle", "TestReserveWaitsForRoomAndCountsWhatThePredecessorGivesBack"),
 	},
 	{

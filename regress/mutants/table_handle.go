@@ -134,12 +134,12 @@ var handleMutants = []Mutant{
 	},
 	{
 		Name: "retire-keeps-the-reservation", Promise: "G8", Says: "Room promised to a generation that is over is lost for ever.",
-		Edit:   Edit{"lifecycle/handle.go", "c.queue.unreserve(frames, h.reserved)", "_ = frames"},
+		Edit:   Edit{"lifecycle/handle.go", "\tc.queue.unreserve(h.reservedFrames(), h.reserved)\n", ""},
 		Suites: in("lifecycle", "TestReleaseDropsWhatIsQueuedAndWhatComesLater"),
 	},
 	{
 		Name: "retire-releases-too-much", Promise: "G3", Says: "A generation past its EOSE gives back two frames and reserved one.",
-		Edit:   Edit{"lifecycle/handle.go", "if !h.eosed {\n\t\tframes = 2", "if true {\n\t\tframes = 2"},
+		Edit:   Edit{"lifecycle/handle.go", "case h.eosed:\n\t\treturn 1", "case h.eosed:\n\t\treturn 2"},
 		Suites: in("lifecycle", "TestRoomIsNeitherLostNorGainedByChurn"),
 	},
 	{
