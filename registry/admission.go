@@ -74,14 +74,6 @@ func (a *admissions) Admitted() (total, networks int) {
 	return a.total, len(a.counts)
 }
 
-// CountOf returns how many connections of addr's network are admitted.
-func (a *admissions) CountOf(addr netip.Addr) int {
-	network := networkOf(addr)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.counts[network]
-}
-
 // networkOf returns the network that addr counts as; the zero Prefix for the
 // zero Addr.
 func networkOf(addr netip.Addr) netip.Prefix {

@@ -22,16 +22,17 @@ type link struct {
 	log    *slog.Logger
 	life   context.Context // the parent of the connection's own
 
-	handling context.Context // what Handle gets; ends when the connection closes
-	bound    *time.Timer     // runs expire; started when the connection closes
-	cut      chan struct{}   // closed by expire
-	written  chan struct{}   // closed when the writer is done
+	handling    context.Context // what Handle gets; ends when the connection closes
+	endHandling context.CancelFunc
+	pinger      *time.Timer   // starts pings; nil without
+	written     chan struct{} // closed when the writer is done
 
 	// Owned by the reader.
 	session Session
 
-	turns   atomic.Uint64 // raised before and after each Handle: odd while one runs
-	writing atomic.Bool   // a batch is being written
+	bound   atomic.Pointer[time.Timer] // closes the socket FlushTimeout after Close
+	turns   atomic.Uint64              // raised before and after each Handle: odd while one runs
+	writing atomic.Bool                // a batch is being written
 }
 
 // serve runs one connection to its end, as the package comment says.
@@ -42,6 +43,7 @@ func (s *Server) serve(ctx context.Context, o *Options, sock Socket, peer lifecy
 
 	group := l.conn.Group()
 	group.Go("writer", l.write)
+	l.startPings()
 	group.Run("reader", l.read)
 	l.conn.Close(l.endCause()) // if nobody has: the reader panicked
 	o.Pause.At(pause.ConnClosed)
@@ -50,34 +52,28 @@ func (s *Server) serve(ctx context.Context, o *Options, sock Socket, peer lifecy
 	ended := l.conn.Finish()
 	group.Run("end", func(context.Context) { l.end(ended) })
 	l.await()
-	l.bound.Stop()
+	l.stopPings() // nobody sets it any more
+	if bound := l.bound.Load(); bound != nil {
+		bound.Stop()
+	}
 	sock.CloseNow()
 	o.Registry.Remove(l.conn)
 	l.report()
 }
 
 func (s *Server) newLink(ctx context.Context, o *Options, sock Socket, peer lifecycle.Peer) *link {
-	l := &link{server: s, o: o, sock: sock, life: ctx, cut: make(chan struct{}), written: make(chan struct{})}
-	l.bound = time.AfterFunc(time.Hour, l.expire)
-	l.bound.Stop()
-	handling, cancel := context.WithCancel(ctx)
-	l.handling = handling
+	l := &link{server: s, o: o, sock: sock, life: ctx, written: make(chan struct{})}
 	id := o.Registry.NextID()
 	l.log = s.log.With("conn", id)
 	l.conn = lifecycle.NewConn(ctx, lifecycle.Options{
 		ID: id, Peer: peer, Limits: o.Limits, CloseAck: o.CloseAck,
 		OnClose: func() {
-			cancel()
-			l.bound.Reset(o.FlushTimeout)
+			l.endHandling()
+			l.bound.Store(time.AfterFunc(o.FlushTimeout, l.sock.CloseNow))
 		},
 	})
+	l.handling, l.endHandling = context.WithCancel(l.conn.Group().Context())
 	return l
-}
-
-// expire ends what is left of a connection that is not flushed in time.
-func (l *link) expire() {
-	close(l.cut)
-	l.sock.CloseNow()
 }
 
 // read is the reader: it returns when the connection is closing.

@@ -66,8 +66,7 @@ type Server struct {
 	group *lifecycle.Group
 	log   *slog.Logger
 
-	options  atomic.Pointer[Options] // what new connections get; replaced whole
-	draining atomic.Bool             // set by Wait
+	options atomic.Pointer[Options] // what new connections get; replaced whole
 
 	frames   sync.Pool // *[]lifecycle.Frame; benchmark: BenchmarkIdle, 31 KiB a writer
 	buffers  sync.Pool // *[]byte; benchmark: BenchmarkIdle, 64 KiB a writer
@@ -101,10 +100,15 @@ func (s *Server) Update(o Options) {
 // which spares the memory that net/http holds while a handler runs.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o := s.options.Load()
-	if s.draining.Load() || s.group.Context().Err() != nil {
+	serving := s.group.Context().Err() == nil && s.group.Run("upgrade", func(context.Context) {
+		s.admit(w, r, o)
+	})
+	if !serving {
 		refuse(w, o, http.StatusServiceUnavailable, "draining")
-		return
 	}
+}
+
+func (s *Server) admit(w http.ResponseWriter, r *http.Request, o *Options) {
 	peer := ClientPeer(r, o.TrustedProxies)
 	release, err := o.Registry.Admit(peer.Addr, o.MaxPerAddress, o.MaxTotal)
 	switch {
@@ -125,7 +129,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer release()
 		s.serve(ctx, o, sock, peer)
 	}) {
-		sock.CloseNow()
+		sock.CloseNow() // Wait came in between
 		release()
 	}
 }
@@ -155,9 +159,11 @@ func (s *Server) Serve(ctx context.Context, sock Socket, peer lifecycle.Peer) {
 // Wait refuses new connections and blocks until none is left or ctx ends. It
 // ends none: the caller closes them, or ends the context given to NewServer.
 func (s *Server) Wait(ctx context.Context) error {
-	s.draining.Store(true)
 	return s.group.Wait(ctx)
 }
+
+// Failed receives a panic outside any connection, after which all of them end.
+func (s *Server) Failed() <-chan error { return s.group.Failed() }
 
 type noMetrics struct{}
 

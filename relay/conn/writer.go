@@ -15,26 +15,33 @@ import (
 const maxBatch = 64 << 10
 
 // write is the writer: it returns when the connection is closing and flushed,
-// or cannot be written to any more.
-func (l *link) write(ctx context.Context) {
+// or cannot be written to any more. It waits for as few things as it can, since
+// each costs memory while a connection is idle.
+func (l *link) write(context.Context) {
 	defer close(l.written)
 	defer l.sock.CloseNow() // the reader waits in Read
-	timer, ping := l.startPings()
-	defer timer.Stop()
-	life := ctx.Done()
 	for {
 		select {
 		case <-l.conn.Ready():
 			if l.writeQueued() {
 				return
 			}
-		case <-ping:
-			l.conn.Group().Go("ping", l.ping)
-			timer.Reset(l.o.PingInterval)
-		case <-life:
-			life = nil
-			l.conn.Close(l.endCause()) // wakes this loop to flush
-		case <-l.cut:
+		case <-l.handling.Done():
+			l.conn.Close(l.endCause()) // if nobody has
+			l.flush()
+			return
+		}
+	}
+}
+
+// flush writes the answers that are still due, at most for FlushTimeout.
+func (l *link) flush() {
+	timer := time.NewTimer(l.o.FlushTimeout)
+	defer timer.Stop()
+	for !l.writeQueued() {
+		select {
+		case <-l.conn.Ready():
+		case <-timer.C:
 			return
 		}
 	}
@@ -102,21 +109,26 @@ func (l *link) sayWhy() {
 	}
 }
 
-// startPings returns a timer and its channel, or a nil channel without pings.
-// Connections that began together do not ping together.
-func (l *link) startPings() (*time.Timer, <-chan time.Time) {
+// startPings sets the timer that runs pings, if there are to be any. Connections
+// that began together do not ping together.
+func (l *link) startPings() {
 	if l.o.PingInterval <= 0 {
-		timer := time.NewTimer(time.Hour)
-		timer.Stop()
-		return timer, nil
+		return
 	}
 	const parts = 16
 	part := time.Duration(l.conn.ID() % (parts / 2)) // the first comes after half of the interval or more
-	timer := time.NewTimer(l.o.PingInterval - l.o.PingInterval*part/parts)
-	return timer, timer.C
+	l.pinger = time.AfterFunc(time.Hour, func() { l.conn.Group().Go("ping", l.ping) })
+	l.pinger.Reset(l.o.PingInterval - l.o.PingInterval*part/parts)
 }
 
-// ping ends the connection of a peer that gives no sign of life.
+func (l *link) stopPings() {
+	if l.pinger != nil {
+		l.pinger.Stop()
+	}
+}
+
+// ping ends the connection of a peer that gives no sign of life, or sets the
+// timer for the next ping.
 func (l *link) ping(ctx context.Context) {
 	timeout := l.o.PongTimeout
 	if timeout <= 0 {
@@ -125,12 +137,16 @@ func (l *link) ping(ctx context.Context) {
 	turn := l.turns.Load()
 	wait, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if l.sock.Ping(wait) == nil || ctx.Err() != nil {
+	err := l.sock.Ping(wait)
+	if ctx.Err() != nil {
 		return
 	}
-	if now := l.turns.Load(); now != turn || now%2 == 1 || l.writing.Load() {
-		return // nobody looked for its sign, or the write deadline judges it
+	now := l.turns.Load()
+	judged := now == turn && now%2 == 0 && !l.writing.Load() // otherwise nobody looked for the sign
+	if err != nil && judged {
+		l.conn.Close(causeDead)
+		l.sock.CloseNow()
+		return
 	}
-	l.conn.Close(causeDead)
-	l.sock.CloseNow()
+	l.pinger.Reset(l.o.PingInterval)
 }

@@ -1,0 +1,143 @@
+package conn_test
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+
+	"fencepost/relay/conn"
+)
+
+var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+
+// try asks for an upgrade and returns the answer; the connection stays open.
+func try(t testing.TB, r *relay, extra ...string) *http.Response {
+	header := http.Header{}
+	for i := 0; i < len(extra); i += 2 {
+		header.Add(extra[i], extra[i+1])
+	}
+	ws, res, err := websocket.Dial(t.Context(), url(r), &websocket.DialOptions{HTTPHeader: header})
+	if err == nil {
+		t.Cleanup(func() { _ = ws.CloseNow() })
+	}
+	require.NotNil(t, res, err)
+	return res
+}
+
+func TestOverACapTheClientIsToldToComeBack(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		change func(o *conn.Options)
+		status int
+		reason string
+	}{
+		"per address": {func(o *conn.Options) { o.MaxPerAddress = 2 }, 429, "address"},
+		"total":       {func(o *conn.Options) { o.MaxTotal = 2 }, 503, "total"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := serve(t, session{}, tt.change)
+			require.Equal(t, 101, try(t, r).StatusCode)
+			require.Equal(t, 101, try(t, r).StatusCode)
+			res := try(t, r)
+			require.Equal(t, tt.status, res.StatusCode)
+			require.NotEmpty(t, res.Header.Get("Retry-After"))
+			require.Equal(t, map[string]int{tt.reason: 1}, r.counts.refused)
+		})
+	}
+}
+
+func TestRacingClientsNeverExceedTheCap(t *testing.T) {
+	t.Parallel()
+	r := serve(t, session{}, func(o *conn.Options) { o.MaxPerAddress = 5 })
+	var in, out atomic.Int64
+	var clients sync.WaitGroup
+	for range 30 {
+		clients.Go(func() {
+			switch try(t, r).StatusCode {
+			case 101:
+				in.Add(1)
+			case 429:
+				out.Add(1)
+			}
+		})
+	}
+	clients.Wait()
+	require.Equal(t, int64(5), in.Load())
+	require.Equal(t, int64(25), out.Load())
+}
+
+func TestCapsCountWhoIsBehindATrustedProxy(t *testing.T) {
+	t.Parallel()
+	r := serve(t, session{}, func(o *conn.Options) { o.MaxPerAddress, o.TrustedProxies = 1, loopback })
+	require.Equal(t, 101, try(t, r, "X-Forwarded-For", "2001:db8::1").StatusCode)
+	require.Equal(t, 429, try(t, r, "X-Forwarded-For", "2001:db8::2").StatusCode, "the same /64")
+	require.Equal(t, 101, try(t, r, "X-Forwarded-For", "2001:db8:0:1::1").StatusCode)
+	addrs := []string{(<-r.opened).Peer().Addr.String(), (<-r.opened).Peer().Addr.String()}
+	require.ElementsMatch(t, []string{"2001:db8::1", "2001:db8:0:1::1"}, addrs)
+}
+
+func TestANewCapHoldsForNewConnections(t *testing.T) {
+	t.Parallel()
+	r := serve(t, session{}, func(o *conn.Options) { o.MaxTotal = 1 })
+	require.Equal(t, 101, try(t, r).StatusCode)
+	require.Equal(t, 503, try(t, r).StatusCode)
+	r.Update(conn.Options{Limits: limits(), MaxTotal: 2})
+	require.Equal(t, 101, try(t, r).StatusCode)
+	require.Equal(t, 503, try(t, r).StatusCode)
+}
+
+func TestWhileTheRelayDrainsNobodyComesIn(t *testing.T) {
+	t.Parallel()
+	r := serve(t, session{}, nil)
+	r.gone(t)
+	require.Equal(t, 503, try(t, r).StatusCode)
+	require.Equal(t, map[string]int{"draining": 1}, r.counts.refused)
+}
+
+func TestAnyOriginMayConnect(t *testing.T) {
+	t.Parallel()
+	r := serve(t, session{}, nil)
+	require.Equal(t, 101, try(t, r, "Origin", "https://elsewhere.example").StatusCode)
+}
+
+func TestWhatIsNoHandshakeIsRefusedInHTTP(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		old, new string
+		status   int
+	}{
+		"not GET":       {"GET /", "POST /", 405},
+		"no upgrade":    {"Upgrade: websocket", "Upgrade: h2c", 426},
+		"wrong version": {"Version: 13", "Version: 12", 400},
+		"bad key":       {"Key: dGhl", "Key: dG", 400},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := serve(t, session{}, nil)
+			c, err := net.Dial("tcp", r.http.Listener.Addr().String())
+			require.NoError(t, err)
+			defer c.Close()
+			broken := strings.Replace(request, tt.old, tt.new, 1)
+			require.NotEqual(t, request, broken)
+			_, err = c.Write([]byte(broken + "Connection: close\r\n\r\n"))
+			require.NoError(t, err)
+			var res bytes.Buffer
+			_, err = res.ReadFrom(c)
+			require.NoError(t, err)
+			require.Contains(t, res.String()[:12], strconv.Itoa(tt.status))
+			require.Equal(t, map[string]int{"handshake": 1}, r.counts.refused)
+		})
+	}
+}
