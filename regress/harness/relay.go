@@ -29,6 +29,7 @@ type Options struct {
 	Pause    *pause.Hook    // for a hook that is no Controller's
 	Auth     access.Require // RequireNeeded when empty
 	Trace    bool           // check every client's frames; see Client.Check
+	FromHead bool           // A of a REQ is the log's head, as the relay has it; else the least: what the fan-out has begun
 	// Wrap returns the store that the relay works on, to spoil or delay its
 	// answers; nil for the fake itself.
 	Wrap func(store.Store) store.Store
@@ -84,7 +85,7 @@ func New(t testing.TB, o Options) *Relay {
 		Log: served, Index: r.Index, Metrics: none, Now: time.Now, Logger: log, Pause: o.Pause,
 	})
 	r.Handlers = handlers.New(handlers.Options{
-		Store: served, Index: r.Index, Begun: r.Follower.Begun, Access: access.New(o.Auth), Metrics: none,
+		Store: served, Index: r.Index, Begun: r.begun, Access: access.New(o.Auth), Metrics: none,
 		Pool: lifecycle.NewPool(r.group, 2), Now: time.Now, Logger: log, Limits: o.Handlers, Pause: o.Pause,
 	})
 	t.Cleanup(func() {
@@ -92,6 +93,19 @@ func New(t testing.TB, o Options) *Relay {
 		require.NoError(t, r.group.Wait(context.Background()))
 	})
 	return r
+}
+
+// begun returns A of a REQ.
+func (r *Relay) begun() store.Position {
+	a := r.Follower.Begun()
+	if !r.options.FromHead {
+		return a
+	}
+	info, err := r.Store.Log(r.ctx)
+	if err != nil {
+		return a
+	}
+	return max(a, info.Head)
 }
 
 // Commit appends events to the store, past every handler, and returns the
