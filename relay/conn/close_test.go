@@ -88,6 +88,7 @@ func TestAClientThatVanishesIsLost(t *testing.T) {
 	t.Parallel()
 	r := serve(t, session{}, nil)
 	c := dialRaw(t, r, "")
+	<-r.opened
 	require.NoError(t, c.Close())
 	r.gone(t)
 	require.Equal(t, map[string]int{"lost": 1}, r.reasons())

@@ -2,7 +2,6 @@ package conn
 
 import (
 	"context"
-	"log/slog"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -19,7 +18,6 @@ type link struct {
 	o      *Options
 	sock   Socket
 	conn   *lifecycle.Conn
-	log    *slog.Logger
 	life   context.Context // the parent of the connection's own
 
 	handling    context.Context // what Handle gets; ends when the connection closes
@@ -63,10 +61,8 @@ func (s *Server) serve(ctx context.Context, o *Options, sock Socket, peer lifecy
 
 func (s *Server) newLink(ctx context.Context, o *Options, sock Socket, peer lifecycle.Peer) *link {
 	l := &link{server: s, o: o, sock: sock, life: ctx, written: make(chan struct{})}
-	id := o.Registry.NextID()
-	l.log = s.log.With("conn", id)
 	l.conn = lifecycle.NewConn(ctx, lifecycle.Options{
-		ID: id, Peer: peer, Limits: o.Limits, CloseAck: o.CloseAck,
+		ID: o.Registry.NextID(), Peer: peer, Limits: o.Limits, CloseAck: o.CloseAck,
 		OnClose: func() {
 			l.endHandling()
 			l.bound.Store(time.AfterFunc(o.FlushTimeout, l.sock.CloseNow))
@@ -114,7 +110,7 @@ func (l *link) await() {
 	short, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if err := l.conn.Group().Wait(short); err != nil {
-		l.log.Error("connection does not end", "err", err)
+		l.server.log.Error("connection does not end", "conn", l.conn.ID(), "err", err)
 		_ = l.conn.Group().Wait(ctx) // it cannot fail: ctx does not end
 	}
 }
@@ -134,11 +130,11 @@ func (l *link) report() {
 	reason := reasonOf(cause)
 	select {
 	case err := <-l.conn.Group().Failed():
-		l.log.Error("connection ended by a panic", "err", err)
+		l.server.log.Error("connection ended by a panic", "conn", l.conn.ID(), "err", err)
 		l.o.Metrics.Panic()
 		reason = "panic"
 	default:
 	}
 	l.o.Metrics.ConnClosed(reason)
-	l.log.Debug("connection closed", "code", cause.Code, "reason", cause.Text)
+	l.server.log.Debug("connection closed", "conn", l.conn.ID(), "code", cause.Code, "reason", cause.Text)
 }

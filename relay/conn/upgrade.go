@@ -3,6 +3,7 @@ package conn
 import (
 	"bufio"
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"strings"
@@ -61,17 +62,14 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	h.wire = &wireConn{Conn: raw, timeout: h.timeout}
-	if n := rw.Reader.Buffered(); n > 0 {
-		early, err := rw.Reader.Peek(n)
-		if err != nil {
-			return nil, nil, err
-		}
-		h.wire.early = append([]byte(nil), early...)
+	early, err := rw.Reader.Peek(rw.Reader.Buffered())
+	if err == nil {
+		err = tune(raw)
 	}
-	if err := tune(raw); err != nil {
-		return nil, nil, err
+	if err != nil {
+		return nil, nil, errors.Join(err, raw.Close())
 	}
+	h.wire = &wireConn{Conn: raw, timeout: h.timeout, early: append([]byte(nil), early...)}
 	return h.wire, bufio.NewReadWriter(
 		bufio.NewReaderSize(h.wire, readBuffer), bufio.NewWriterSize(h.wire, controlBuffer),
 	), nil

@@ -105,7 +105,7 @@ func (l *link) sayWhy() {
 		return
 	}
 	if err := l.sock.Close(code, text); err != nil {
-		l.log.Debug("close frame was not answered", "err", err)
+		l.server.log.Debug("close frame was not answered", "conn", l.conn.ID(), "err", err)
 	}
 }
 
