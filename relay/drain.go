@@ -17,7 +17,8 @@ func (r *Relay) drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.current().Network.DrainTimeout)
 	defer cancel()
 
-	err := r.listener.Close() // no new connections; Shutdown closes it again
+	err := r.listener.Close() // Shutdown, which comes later, finds it closed
+	r.parts.conns.Refuse()    // before Each: who is registered later ends itself
 	r.parts.registry.Each(func(c *lifecycle.Conn) bool {
 		r.endConn(c)
 		return true

@@ -27,6 +27,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	case <-ctx.Done():
 	case cause = <-failed:
 	case cause = <-r.group.Failed():
+	case cause = <-r.parts.conns.Failed():
 	}
 	return errors.Join(cause, r.drain(context.WithoutCancel(ctx)))
 }

@@ -38,6 +38,9 @@ func (s *Server) serve(ctx context.Context, o *Options, sock Socket, peer lifecy
 	l := s.newLink(ctx, o, sock, peer)
 	o.Registry.Add(l.conn)
 	o.Metrics.ConnOpened()
+	if s.draining.Load() { // the drain may have looked at the registry before Add
+		l.conn.Close(causeDrain)
+	}
 
 	group := l.conn.Group()
 	group.Go("writer", l.write)

@@ -53,6 +53,16 @@ func TestMessagesAreHandledInOrderAndAnswersGoOutTogether(t *testing.T) {
 	})
 }
 
+func TestAConnectionThatWasAdmittedBeforeTheDrainEndsItself(t *testing.T) {
+	inBubble(t, session{}, nil, func(t *testing.T, r *relay) {
+		r.Refuse()
+		m := newMemory()
+		_, done := begin(t.Context(), r, m)
+		<-done
+		require.Equal(t, map[string]int{"going_away": 1}, r.reasons())
+	})
+}
+
 func TestADeadPeerIsNoticedAlthoughItHasSubscriptions(t *testing.T) {
 	var stopped bool
 	var ended []*lifecycle.Handle
