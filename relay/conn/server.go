@@ -66,7 +66,8 @@ type Server struct {
 	group *lifecycle.Group
 	log   *slog.Logger
 
-	options atomic.Pointer[Options] // what new connections get; replaced whole
+	options  atomic.Pointer[Options] // what new connections get; replaced whole
+	draining atomic.Bool             // set by Refuse
 
 	frames   sync.Pool // *[]lifecycle.Frame; benchmark: BenchmarkIdle, 31 KiB a writer
 	buffers  sync.Pool // *[]byte; benchmark: BenchmarkIdle, 64 KiB a writer
@@ -100,7 +101,7 @@ func (s *Server) Update(o Options) {
 // which spares the memory that net/http holds while a handler runs.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o := s.options.Load()
-	serving := s.group.Context().Err() == nil && s.group.Run("upgrade", func(context.Context) {
+	serving := s.group.Context().Err() == nil && !s.draining.Load() && s.group.Run("upgrade", func(context.Context) {
 		s.admit(w, r, o)
 	})
 	if !serving {
@@ -156,9 +157,14 @@ func (s *Server) Serve(ctx context.Context, sock Socket, peer lifecycle.Peer) {
 	}
 }
 
+// Refuse takes no new connections from now on. One that is being upgraded at this
+// moment is either in the registry when Refuse returns, or closes itself.
+func (s *Server) Refuse() { s.draining.Store(true) }
+
 // Wait refuses new connections and blocks until none is left or ctx ends. It
 // ends none: the caller closes them, or ends the context given to NewServer.
 func (s *Server) Wait(ctx context.Context) error {
+	s.Refuse()
 	return s.group.Wait(ctx)
 }
 
