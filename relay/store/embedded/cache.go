@@ -58,7 +58,7 @@ func (c *cache) put(position uint64, e *wire.Event) {
 }
 
 func (s *shard) putLocked(position uint64, e *wire.Event) {
-	if s.young[position] != nil {
+	if s.young[position] != nil || weight(e) > s.maxBytes {
 		return
 	}
 	if s.young == nil || s.bytes > s.maxBytes {

@@ -4,7 +4,7 @@ import "context"
 
 // Costs relative to stepping over one index entry that is in memory.
 const (
-	costSeek  = 10.0
+	costSeek  = 40.0
 	costEvent = 10.0 // read or decode an event to look at it
 )
 

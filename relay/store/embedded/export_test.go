@@ -1,4 +1,99 @@
 package embedded
 
+import (
+	"context"
+	"errors"
+
+	"fencepost/relay/store"
+	"fencepost/relay/wire"
+)
+
 // OpenFS is Open on another file system.
 var OpenFS = open
+
+// AskEveryPlan answers a filter without ids by each plan that could be chosen,
+// and returns the ids of each answer.
+func AskEveryPlan(ctx context.Context, s *Store, f *wire.Filter, limit int) (answers [][]string, err error) {
+	snap, err := s.snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := snap.newReader()
+	defer func() { err = errors.Join(err, r.close(), snap.Close()) }()
+	q, ok := newQuery(f)
+	if !ok {
+		return nil, nil
+	}
+	for _, p := range q.candidates() {
+		w := &walk{reader: r, filter: f, left: limit}
+		w.follow(&q, p)
+		var ids []string
+		for {
+			ok, err := w.peek(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				break
+			}
+			e, err := r.event(&w.held.entry)
+			if err != nil {
+				return nil, err
+			}
+			ids = append(ids, e.ID)
+			w.take()
+		}
+		answers = append(answers, ids)
+	}
+	return answers, nil
+}
+
+// EntriesRead answers a filter and returns how many index entries that took,
+// samples included.
+func EntriesRead(ctx context.Context, s *Store, f *wire.Filter, limit int) (n int, err error) {
+	snap, err := s.snapshot(ctx)
+	if err != nil {
+		return 0, err
+	}
+	r := snap.newReader()
+	defer func() { err = errors.Join(err, r.close(), snap.Close()) }()
+	walks, err := r.walks(ctx, []*wire.Filter{f}, func(*wire.Filter) int { return limit })
+	if err != nil {
+		return 0, err
+	}
+	all := union{walks: walks}
+	for {
+		if _, ok, err := all.next(ctx); err != nil || !ok {
+			return r.read, err
+		}
+	}
+}
+
+// Waiting is how many calls wait for the writer.
+func Waiting(s *Store) int {
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	return len(s.queue.waiting)
+}
+
+// QueueBytes is where the queue is full.
+const QueueBytes = queueBytes
+
+// Decoders of what is on disk.
+var (
+	DecodeRow  = decodeRow
+	ParseEntry = parseEntry
+	TagPrefix  = tagPrefix
+)
+
+// EncodeRow encodes a log row as the transactions do.
+func EncodeRow(e store.Entry) []byte {
+	switch e.Type {
+	case store.EntryRemoval:
+		return removalRow(e.Removal)
+	case store.EntryVoid:
+		return voidRow(e.Void, e.Prefix)
+	default:
+		return eventRow(e.Type, e.Event)
+	}
+}

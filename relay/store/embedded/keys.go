@@ -13,7 +13,7 @@ import (
 //	00 "epoch"                                      16 hex characters
 //	00 "head"                                       position(8) of the last log row
 //	01 position(8)                                  log row, see row.go
-//	02 id(32)                                       position(8) of a stored event
+//	02 id(32)                                       position(8) of a stored event; empty: not stored, and somebody deleted it
 //	03 kind(2) pubkey(32) text(d)                   position(8) created_at(8) id(32): the stored version of an address
 //	04 id(32) pubkey(32)                            empty: pubkey deleted id
 //	05 kind(2) pubkey(32) text(d)                   created_at(8): versions up to this are deleted
@@ -23,6 +23,10 @@ import (
 //	12 pubkey(32) newest(8) id(32)                  entry
 //	13 pubkey(32) kind(2) newest(8) id(32)          entry
 //	14 letter(1) text(value) newest(8) id(32)       entry
+//
+// So an append of a regular event needs one look-up: space 04 is asked only for
+// an id that space 02 marks. When an id with deletions of strangers is stored,
+// the mark is overwritten, which is right: who may delete an event never changes.
 //
 // newest is the complement of created_at: ascending keys are newest first, ties
 // by lowest id, which is the order of answers. An index holds the first value of

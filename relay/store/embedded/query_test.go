@@ -1,9 +1,11 @@
 package embedded_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 	"time"
 
@@ -30,6 +32,21 @@ func storedIDs(t testing.TB, s store.Store) (ids []string) {
 	require.NoError(t, err)
 	require.NoError(t, snap.Close())
 	return ids
+}
+
+func ask(t require.TestingT, s store.Store, f nostr.Filter) []string {
+	snap, err := s.Snapshot(background)
+	require.NoError(t, err)
+	ids, err := query(snap, f)
+	require.NoError(t, err)
+	require.NoError(t, snap.Close())
+	return ids
+}
+
+func sortNewest(events []*wire.Event) {
+	slices.SortFunc(events, func(a, b *wire.Event) int {
+		return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
 }
 
 func query(snap store.Snapshot, filters ...nostr.Filter) (ids []string, err error) {

@@ -31,10 +31,11 @@ func (t *txn) deleteID(request *record, id string) error {
 	if !ok {
 		return nil
 	}
-	value, stored, err := t.get(idKey(target))
+	value, _, err := t.get(idKey(target))
 	if err != nil {
 		return err
 	}
+	stored := len(value) > 0
 	if stored {
 		e, err := t.event(beUint64(value))
 		if err != nil {
@@ -44,11 +45,12 @@ func (t *txn) deleteID(request *record, id string) error {
 			return nil
 		}
 	}
-	t.decide(tombKey(target, request.pubkey), []byte{})
-	if !stored {
-		return nil
+	if stored {
+		err = t.removeWithRow(beUint64(value), store.CauseDeleted)
 	}
-	return t.removeWithRow(beUint64(value), store.CauseDeleted)
+	t.decide(idKey(target), []byte{})
+	t.decide(tombKey(target, request.pubkey), []byte{})
+	return err
 }
 
 func (t *txn) deleteAddress(request *record, target store.Target) error {

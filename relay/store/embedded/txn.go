@@ -94,12 +94,14 @@ func (t *txn) appendEphemeral(r *record) (store.Outcome, error) {
 
 // refusal looks for a reason not to store r, other than a newer version.
 func (t *txn) refusal(r *record) (store.Outcome, error) {
-	if value, ok, err := t.get(idKey(r.id)); err != nil {
+	value, marked, err := t.get(idKey(r.id))
+	if err != nil {
 		return store.Outcome{}, err
-	} else if ok {
+	}
+	if len(value) > 0 {
 		return store.Outcome{Position: store.Position(beUint64(value)), Err: store.ErrDuplicate}, nil
 	}
-	deleted, err := t.deleted(r)
+	deleted, err := t.deleted(r, marked)
 	if err != nil {
 		return store.Outcome{}, err
 	}
@@ -113,12 +115,17 @@ func (t *txn) refusal(r *record) (store.Outcome, error) {
 	}
 }
 
-// deleted reports whether an earlier deletion request forbids r.
-func (t *txn) deleted(r *record) (bool, error) {
+// deleted reports whether an earlier deletion request forbids r; marked says
+// that somebody deleted its id.
+func (t *txn) deleted(r *record, marked bool) (bool, error) {
 	if r.event.Kind == store.KindDeletion {
 		return false, nil
 	}
-	for _, owner := range store.Owners(r.event) {
+	var owners []string
+	if marked {
+		owners = store.Owners(r.event)
+	}
+	for _, owner := range owners {
 		key, ok := decode32(owner)
 		if !ok {
 			continue

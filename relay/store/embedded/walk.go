@@ -58,6 +58,12 @@ func (w *walk) prepare(ctx context.Context, q *query) (err error) {
 	if err != nil {
 		return err
 	}
+	w.follow(q, p)
+	return nil
+}
+
+// follow makes the walk use p.
+func (w *walk) follow(q *query, p plan) {
 	w.sure = p.covered
 	if w.filter.Kinds != nil && !p.exact {
 		w.kinds = q.kinds
@@ -67,7 +73,6 @@ func (w *walk) prepare(ctx context.Context, q *query) (err error) {
 		want = w.left + 1 // and one more to see that the limit hides something
 	}
 	w.merge = newMerge(w.reader, p.prefixes, q.window, want)
-	return nil
 }
 
 // byID returns the stored ones of these ids as a merge of one stream.
@@ -85,7 +90,7 @@ func (r *reader) byID(ctx context.Context, ids []string) (*merge, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !ok {
+		if !ok || len(value) == 0 {
 			continue
 		}
 		e, err := loadEvent(r.snap, r.cache, beUint64(value))

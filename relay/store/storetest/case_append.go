@@ -40,7 +40,7 @@ var appendCases = map[string]func(t *testing.T, s *subject){
 	},
 	"an event comes back byte for byte": func(t *testing.T, s *subject) {
 		e := Draft{Kind: 1, At: start, Content: "\x00 \"\\ \u2028 é \x7f", Tags: nostr.Tags{
-			{}, {"e"}, {"t", "", "\x00"}, {"", "x"}, {"T", "UPPER"}, {"t", "upper"},
+			{"e"}, {"t", "", "\x00"}, {"", "x"}, {"T", "UPPER"}, {"t", "upper"},
 		}}.Event()
 		bare := Draft{Kind: 1, At: start - 1}.Event()
 		s.put(e, bare)

@@ -98,7 +98,6 @@ var deleteCases = map[string]func(t *testing.T, s *subject){
 		s.put(n, article, list)
 		pk := Key(0)
 		del := Draft{Kind: 5, At: start + 9, Tags: nostr.Tags{
-			{},
 			{"e"},
 			{"e", ""},
 			{"e", n.ID[:63]},
