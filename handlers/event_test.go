@@ -232,3 +232,27 @@ func TestVerdictsBelongToTheirEvents(t *testing.T) {
 		require.Equal(t, want, got)
 	})
 }
+
+func TestAVerdictOfTheStoreBelongsToItsEvent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		open := make(chan struct{})
+		r := harness.New(t, wrap(func(s store.Store) store.Store { return gated{s, open} }))
+		c := r.Connect(t)
+		first, second := sign(t, alice, nostr.Event{Content: "1"}), sign(t, alice, nostr.Event{Content: "2"})
+		for _, ev := range []*wire.Event{first, first, second, second, first} { // the rest is one batch
+			c.Send(publish(ev))
+		}
+		close(open)
+		var got []string
+		for _, frame := range c.Settle() {
+			m, err := wire.DecodeRelay([]byte(frame))
+			require.NoError(t, err)
+			prefix, _, _ := strings.Cut(m.Text, ":")
+			got = append(got, m.ID+prefix)
+		}
+		require.Equal(t, []string{
+			first.ID, first.ID + "duplicate", second.ID, second.ID + "duplicate", first.ID + "duplicate",
+		}, got)
+	})
+}

@@ -134,8 +134,11 @@ func TestReserveWaitsUntilAnEvictionFreesRoom(t *testing.T) {
 		for i := 1; i <= 4; i++ {
 			a.Deliver(store.Position(i), event(i))
 		}
-		reserved := make(chan *lifecycle.Handle, 1)
-		go func() { reserved <- reserve(t, c, "b") }()
+		reserved := make(chan error, 1)
+		go func() {
+			_, _, err := c.Reserve(t.Context(), "b", nil)
+			reserved <- err
+		}()
 		synctest.Wait()
 		require.Empty(t, reserved)
 		a.Evict(why)
