@@ -1,0 +1,102 @@
+package mutants
+
+// fanoutMutants remove what the follower and the index promise.
+var fanoutMutants = []Mutant{
+	{
+		Name: "begun-after-lookup", Promise: "G6", Says: "A REQ between the lookup and begun finds the event neither stored nor live.",
+		Edit:   Edit{"relay/outbox/follower.go", "\tf.begun.Store(uint64(e.Position))\n\tf.pause.At(pause.FanoutBegun)\n", "\tf.pause.At(pause.FanoutBegun)\n"},
+		And:    []Edit{{"relay/outbox/follower.go", "\tf.applied.Store(uint64(e.Position))\n}", "\tf.begun.Store(uint64(e.Position))\n\tf.applied.Store(uint64(e.Position))\n}"}},
+		Suites: in(suites, "TestEventAtTheSeamArrivesOnce"),
+	},
+	{
+		Name: "applied-not-advanced", Promise: "E3", Says: "The follower reads the same rows for ever.",
+		Edit:   Edit{"relay/outbox/follower.go", "\tf.applied.Store(uint64(e.Position))\n}", "}"},
+		Suites: in("relay/outbox", "TestStepAppliesEachRowOnceInOrder"),
+	},
+	{
+		Name: "fanout-unfiltered", Promise: "G7", Says: "Every candidate gets the event, also one that did not ask for it.",
+		Edit:   Edit{"relay/outbox/follower.go", "if !e.Matches(h.Filters(), now) {", "if now == 0 {"},
+		Suites: append(in("relay/outbox", "TestStepAppliesEachRowOnceInOrder"), in(suites, "TestStoredAndLiveAnswersAreOneSet")...),
+	},
+	{
+		Name: "expired-delivered", Promise: "NIP-40", Says: "An event that has expired before its fan-out comes live.",
+		Edit:   Edit{"relay/store/store.go", "wire.MatchesAny(filters, e.Event) && !e.Event.Expired(now)", "wire.MatchesAny(filters, e.Event)"},
+		Suites: append(in("relay/outbox", "TestWhatIsFannedOut"), in("handlers", "TestExpiredEventsAreServedInNoMode")...),
+	},
+	{
+		Name: "ephemeral-not-delivered", Promise: "G7", Says: "Ephemeral events reach nobody.",
+		Edit:   Edit{"relay/outbox/follower.go", " || e.Type == store.EntryEphemeral", ""},
+		Suites: in("relay/outbox", "TestWhatIsFannedOut"),
+	},
+	{
+		Name: "overflowed-stays-indexed", Promise: "G8", Says: "A subscription that ended as slow stays in the index.",
+		Edit:   Edit{"relay/outbox/follower.go", "\t\t\tf.index.Remove(h)\n", ""},
+		Suites: append(in("relay/outbox", "TestSubscriptionThatOverflowedLeavesTheIndex"), in(suites, "TestLiveFrameWithoutRoomEndsThatSubscriptionOnly")...),
+	},
+	{
+		Name: "no-poll", Promise: "E3", Says: "A lost wake-up delays events until the next commit.",
+		Edit:   Edit{"relay/outbox/follower.go", "wait(ctx, f.log.Changed(), pollEvery)", "wait(ctx, f.log.Changed(), 1000*pollEvery)"},
+		Suites: in("relay/outbox", "TestLostWakeUpDelaysAndDropsNothing"),
+	},
+	{
+		Name: "no-wake-up", Promise: "E3", Says: "Every event is delayed until the next poll.",
+		Edit:   Edit{"relay/outbox/follower.go", "wait(ctx, f.log.Changed(), pollEvery)", "wait(ctx, nil, pollEvery)"},
+		Suites: in("relay/outbox", "TestRunWakesUpAtOnce"),
+	},
+	{
+		Name: "backoff-without-ceiling", Promise: "E3", Says: "A log that was broken for long is read again long after it is well.",
+		Edit:   Edit{"relay/outbox/follower.go", "backoff = min(2*backoff, maxBackoff)", "backoff = 2 * backoff"},
+		Suites: in("relay/outbox", "TestBrokenLogIsRetriedAndNothingIsSkipped"),
+	},
+	{
+		Name: "no-backoff", Promise: "E3", Says: "A broken log is read at full speed.",
+		Edit:   Edit{"relay/outbox/follower.go", "\t\t\tbackoff = min(2*backoff, maxBackoff)\n", ""},
+		Suites: in("relay/outbox", "TestBrokenLogIsRetriedAndNothingIsSkipped"),
+	},
+	{
+		Name: "failing-never-told", Promise: "E3", Says: "The relay counts as ready while it cannot read its log.",
+		Edit:   Edit{"relay/outbox/follower.go", "f.failing.Store(true)", "f.failing.Store(false) // says nothing"},
+		Suites: in("relay/outbox", "TestBrokenLogIsRetriedAndNothingIsSkipped"),
+	},
+
+	{
+		Name: "index-add-after-remove", Promise: "G1", Says: "A Remove during Add leaves entries that nobody takes out.",
+		Edit:   Edit{"registry/index/index.go", "if e.gone { // Remove", "if false { // Remove"},
+		Suites: in("registry/index", "TestRemoveDuringAddLeavesNothing"),
+	},
+	{
+		Name: "index-remove-another", Promise: "G3", Says: "Removing one handle takes another out of its bucket.",
+		Edit:   Edit{"registry/index/bucket.go", "b.slots[e.at], moved.entry.at = moved, e.at", "b.slots[e.at] = moved"},
+		Suites: in("registry/index", "TestRemovalInAnyOrderKeepsTheRest"),
+	},
+	{
+		Name: "index-empty-buckets-stay", Promise: "G10", Says: "Values that nobody asks for any more fill the memory.",
+		Edit:   Edit{"registry/index/index.go", "return b, b.remove(e) == 0", "return b, b.remove(e) < 0"},
+		Suites: in("registry/index", "TestRemoveTakesOutExactlyThatHandle"),
+	},
+	{
+		Name: "index-candidate-twice", Promise: "G6", Says: "A subscription that an event hits twice is looked at twice.",
+		Edit:   Edit{"registry/index/bucket.go", "if apart && s.filing.several {", "if apart && false {"},
+		Suites: in("registry/index", "TestHandleIsACandidateOnce"),
+	},
+	{
+		Name: "index-bucket-twice", Promise: "G6", Says: "A tag that stands twice in an event makes two candidates.",
+		Edit:   Edit{"registry/index/lookup.go", "slices.Compact(dst[tags:])...", "dst[tags:]..."},
+		Suites: in("registry/index", "TestHandleIsACandidateOnce", "TestRepeatedTagsVisitABucketOnce"),
+	},
+	{
+		Name: "index-loses-shared", Promise: "G6", Says: "A subscription that two buckets may hold is never a candidate.",
+		Edit:   Edit{"registry/index/lookup.go", "if i == 0 || f != shared[i-1] {", "if i > 0 && f == shared[i-1] {"},
+		Suites: in("registry/index", "TestHandleIsACandidateOnce", "TestCandidatesAgreeWithALinearMatcher"),
+	},
+	{
+		Name: "index-one-value", Promise: "G6", Says: "Only the first author of a filter is found.",
+		Edit:   Edit{"registry/index/key.go", "for _, a := range f.Authors {", "for _, a := range f.Authors[:1] {"},
+		Suites: in("registry/index", "TestCandidatesAgreeWithALinearMatcher"),
+	},
+	{
+		Name: "index-tag-names-ignored", Promise: "NIP-01", Says: "A value under another tag name makes a candidate.",
+		Edit:   Edit{"registry/index/lookup.go", "key{field: byTag, name: t[0], value: t[1]}", "key{field: byTag, name: t[0], value: t[0]}"},
+		Suites: in("registry/index", "TestFilterIsFiledUnderItsMostSelectiveField"),
+	},
+}

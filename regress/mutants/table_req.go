@@ -1,0 +1,159 @@
+package mutants
+
+// suites is where the race suites are.
+const suites = "regress/suites"
+
+// reqMutants break the order of steps of REQ and CLOSE.
+var reqMutants = []Mutant{
+	{
+		Name: "no-re-check", Promise: "G1", Says: "A CLOSE that comes before the handle is indexed leaves it in the index.",
+		Edit:   Edit{"handlers/req.go", "if !h.Current() { // CLOSE", "if false { // CLOSE"},
+		Suites: in(suites, "TestCloseDuringReplayLeavesNoZombie"),
+	},
+	{
+		Name: "re-check-removes-nothing", Promise: "G1", Says: "A handle that was closed meanwhile stays in the index.",
+		Edit:   Edit{"handlers/req.go", "\t\ts.index.Remove(h)\n\t\treturn\n\t}\n\ta := s.begun()", "\t\treturn\n\t}\n\ta := s.begun()"},
+		Suites: in(suites, "TestCloseDuringReplayLeavesNoZombie"),
+	},
+	{
+		Name: "a-before-index", Promise: "G6", Says: "An event that is begun between A and the index is neither stored nor live.",
+		Edit:   Edit{"handlers/req.go", "\ts.pause.At(pause.ReqStarted)\n\ts.index.Add(h)\n", "\ta := s.begun()\n\ts.pause.At(pause.ReqStarted)\n\ts.index.Add(h)\n"},
+		And:    []Edit{{"handlers/req.go", "\ta := s.begun()\n\th.Begin(a)\n", "\th.Begin(a)\n"}},
+		Suites: in(suites, "TestEventAtTheSeamArrivesOnce"),
+	},
+	{
+		Name: "snapshot-before-a", Promise: "G6", Says: "An event that is committed between the snapshot and A is neither stored nor live.",
+		Edit:   Edit{"handlers/req.go", "\ts.pause.At(pause.ReqSnapshot)\n", "\ts.pause.At(pause.ReqSnapshot)\n\ta = s.begun()\n\th.Begin(a)\n"},
+		Suites: in(suites, "TestEventAtTheSeamArrivesOnce"),
+	},
+	{
+		Name: "a-not-begun", Promise: "G6", Says: "What is stored up to A comes live as well.",
+		Edit:   Edit{"handlers/req.go", "\ta := s.begun()\n\th.Begin(a)\n", "\ta := s.begun()\n\th.Begin(0)\n"},
+		Suites: in(suites, "TestEventAtTheSeamArrivesOnce"),
+	},
+	{
+		Name: "above-a-not-skipped", Promise: "G6", Says: "What is committed between A and the snapshot comes stored and live.",
+		Edit:   Edit{"handlers/req.go", "if r.Position > a { // race: commit", "if false { // race: commit"},
+		Suites: in(suites, "TestEventAtTheSeamArrivesOnce"),
+	},
+	{
+		Name: "begun-before-restart", Promise: "G8", Says: "What arrives before the hold is emptied is neither held nor read.",
+		Edit:   Edit{"handlers/req.go", "\t\th.Restart()\n\t\ts.pause.At(pause.ReqRestarted)\n\t\tb := s.begun()\n", "\t\tb := s.begun()\n\t\ts.pause.At(pause.ReqRestarted)\n\t\th.Restart()\n"},
+		Suites: in(suites, "TestHoldOverflowIsReadFromTheLog", "TestEventWhileTheHoldIsReadAgainArrivesOnce"),
+	},
+	{
+		Name: "no-begin-after-restart", Promise: "G6", Says: "What was read again from the log comes from the hold as well.",
+		Edit:   Edit{"handlers/req.go", "\t\th.Begin(b)\n", ""},
+		Suites: in(suites, "TestEventWhileTheHoldIsReadAgainArrivesOnce"),
+	},
+	{
+		Name: "log-read-beyond-begun", Promise: "G6", Says: "What the log holds beyond the begun position comes twice.",
+		Edit:   Edit{"handlers/req.go", "if e.Position > upTo {", "if false {"},
+		Suites: in(suites, "TestEventWhileTheHoldIsReadAgainArrivesOnce"),
+	},
+	{
+		Name: "log-read-unfiltered", Promise: "G7", Says: "After an overflow a client gets what it did not ask for.",
+		Edit:   Edit{"handlers/req.go", "if !e.Matches(h.Filters(), s.now().Unix()) {", "if e.Event == nil {"},
+		Suites: in(suites, "TestHoldOverflowIsReadFromTheLog"),
+	},
+	{
+		Name: "log-read-from-the-start", Promise: "G6", Says: "Each time the log is read again it is read from the first A.",
+		Edit:   Edit{"handlers/req.go", "\t\ta = b\n", ""},
+		Suites: in(suites, "TestHoldOverflowIsReadFromTheLog"),
+	},
+	{
+		Name: "failed-query-sends-eose", Promise: "G6", Says: "A client takes half of the stored events for all of them.",
+		Edit:   Edit{"handlers/req.go", "more, err := s.sendStored(ctx, h, a)\n\tif err == nil {", "more, err := s.sendStored(ctx, h, a)\n\tif err == nil || ctx.Err() == nil {"},
+		Suites: in(suites, "TestFailedQueryIsClosedAndNeverEOSE"),
+	},
+	{
+		Name: "failed-query-is-silent", Promise: "G6", Says: "A failed query leaves a subscription that is neither live nor closed.",
+		Edit:   Edit{"handlers/req.go", "\t\ts.failed(h, err)\n", ""},
+		Suites: in(suites, "TestFailedQueryIsClosedAndNeverEOSE"),
+	},
+	{
+		Name: "failed-query-stays-indexed", Promise: "G10", Says: "A failed query leaves its handle in the index.",
+		Edit:   Edit{"handlers/req.go", "\t\ts.log.Error(\"query failed\", \"conn\", s.conn.ID(), \"sub\", h.ID(), \"err\", err)\n\t}\n\ts.index.Remove(h)\n", "\t\ts.log.Error(\"query failed\", \"conn\", s.conn.ID(), \"sub\", h.ID(), \"err\", err)\n\t}\n"},
+		Suites: in(suites, "TestFailedQueryIsClosedAndNeverEOSE"),
+	},
+	{
+		Name: "close-error-ignored", Promise: "G6", Says: "An iterator that failed at its end passes for a whole answer.",
+		Edit:   Edit{"handlers/req.go", "defer func() { err = errors.Join(err, rows.Close()) }()", "defer func() { _ = rows.Close() }()"},
+		Suites: in(suites, "TestFailedQueryIsClosedAndNeverEOSE"),
+	},
+	{
+		Name: "hint-always-finish", Promise: "G6", Says: "EOSE says that all was sent although a limit hid events.",
+		Edit:   Edit{"handlers/req.go", "return rows.More(), nil", "return false, nil"},
+		Suites: in(suites, "TestEOSESaysWhetherALimitHidEvents"),
+	},
+	{
+		Name: "predecessor-stays-indexed", Promise: "G2", Says: "Each replacement leaves the older generation in the index.",
+		Edit:   Edit{"handlers/req.go", "\ts.unindex(old)\n", "\t_ = old\n"},
+		Suites: in(suites, "TestReplacementAfterFanoutDropsWhatIsQueued"),
+	},
+	{
+		Name: "refused-predecessor-stays-indexed", Promise: "G5", Says: "A refusal leaves the older generation in the index.",
+		Edit:   Edit{"handlers/session.go", "\ts.unindex(old)\n", "\t_ = old\n"},
+		Suites: in(suites, "TestRefusalEndsTheOlderGeneration"),
+	},
+	{
+		Name: "refusal-is-an-answer", Promise: "G5", Says: "A refused REQ answers CLOSED and the older generation goes on.",
+		Edit:   Edit{"handlers/req.go", "s.refuse(ctx, m.ID, reason(err, \"could not read the filters\"))", "s.answer(ctx, wire.AppendClosed(nil, m.ID, reason(err, \"could not read the filters\")))"},
+		Suites: in(suites, "TestRefusalEndsTheOlderGeneration"),
+	},
+	{
+		Name: "unreadable-refusal-is-an-answer", Promise: "G5", Says: "An unreadable REQ answers CLOSED and the older generation goes on.",
+		Edit:   Edit{"handlers/session.go", "s.refuse(ctx, bad.Sub, bad.Reason)", "s.answer(ctx, wire.AppendClosed(nil, bad.Sub, bad.Reason))"},
+		Suites: in(suites, "TestRefusalEndsTheOlderGeneration"),
+	},
+	{
+		Name: "close-keeps-index", Promise: "G1", Says: "Each CLOSE leaves its handle in the index.",
+		Edit:   Edit{"handlers/close.go", "\ts.unindex(old)\n", "\t_ = old\n"},
+		Suites: in(suites, "TestCloseDropsWhatIsQueuedAndNotTaken"),
+	},
+	{
+		Name: "close-in-a-query", Promise: "G9", Says: "CLOSE takes effect after the REQ that was read behind it.",
+		Edit:   Edit{"handlers/session.go", "\t\ts.close(m)\n", "\t\ts.conn.Query(ctx, \"close\", func(context.Context) { s.close(m) })\n"},
+		Suites: in(suites, "TestCloseAndREQAlternateInOrder"),
+	},
+	{
+		Name: "disconnect-keeps-index", Promise: "G10", Says: "Each disconnect leaves its handles in the index.",
+		Edit:   Edit{"handlers/session.go", "\tfor _, h := range ended {\n\t\ts.index.Remove(h)\n\t}\n", ""},
+		Suites: in(suites, "TestDisconnectLeavesNothing"),
+	},
+	{
+		Name: "query-ignores-its-generation", Promise: "G2", Says: "The query of a replaced generation keeps its place and reads on.",
+		Edit:   Edit{"handlers/req.go", "s.conn.Query(h.Context(), \"req\"", "s.conn.Query(ctx, \"req\""},
+		Suites: in("handlers", "TestAQueryThatIsNoLongerWantedDoesNotWaitForItsPlace"),
+	},
+	{
+		Name: "filters-unbounded", Promise: "NIP-11", Says: "A REQ holds any number of filters.",
+		Edit:   Edit{"handlers/req.go", "len(filters) > l.Filters {", "len(filters) > l.Filters+1 {"},
+		Suites: in("handlers", "TestLimitsOfFiltersAreExact"),
+	},
+	{
+		Name: "filter-values-unbounded", Promise: "NIP-11", Says: "A filter holds any number of values.",
+		Edit:   Edit{"handlers/req.go", "f.Values() > l.FilterValues {", "len(f.Kinds) > l.FilterValues {"},
+		Suites: in("handlers", "TestLimitsOfFiltersAreExact"),
+	},
+	{
+		Name: "search-ignored", Promise: "NIP-01", Says: "A search is answered as if it were none, which widens it.",
+		Edit:   Edit{"handlers/req.go", "if f.Search != \"\" {", "if false {"},
+		Suites: in("handlers", "TestLimitsOfFiltersAreExact"),
+	},
+	{
+		Name: "read-rules-not-asked", Promise: "NIP-42", Says: "A relay that answers authenticated clients only answers everybody.",
+		Edit:   Edit{"handlers/req.go", "return s.access.MayRead(s.Keys(), filters)", "return nil"},
+		Suites: in("handlers", "TestAuthenticationHoldsForTheNextMessage"),
+	},
+	{
+		Name: "count-unchecked", Promise: "NIP-45", Says: "COUNT tells what REQ refuses.",
+		Edit:   Edit{"handlers/count.go", "if err := s.checkFilters(m.Filters); err != nil {", "if err := s.checkFilters(nil); err != nil {"},
+		Suites: in("handlers", "TestLimitsOfFiltersAreExact"),
+	},
+	{
+		Name: "internal-text-told", Promise: "G6", Says: "A client reads the relay's internal errors.",
+		Edit:   Edit{"handlers/session.go", "return wire.Because(wire.Failed, fallback)", "return wire.Because(wire.Failed, err.Error())"},
+		Suites: in("handlers", "TestFailedCommitIsNotAcknowledgedAndTellsNothing"),
+	},
+}

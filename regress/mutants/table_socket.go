@@ -1,0 +1,101 @@
+package mutants
+
+// socketMutants remove what relay/conn and the registry hold against a peer.
+var socketMutants = []Mutant{
+	{
+		Name: "utf8-unchecked", Promise: "RFC 6455", Says: "A text message that is not UTF-8 reaches the decoder.",
+		Edit:   Edit{"relay/conn/link.go", "if !utf8.Valid(msg) {", "if len(msg) > 1<<40 && !utf8.Valid(msg) {"},
+		Suites: in("relay/conn", "TestWhatBreaksTheProtocolIsToldWhy"),
+	},
+	{
+		Name: "message-size-unchecked", Promise: "RFC 6455", Says: "A message over the limit is cut and obeyed.",
+		Edit:   Edit{"relay/conn/websocket.go", "if s.max > 0 && int64(len(msg)) > s.max {", "if false {"},
+		Suites: in("relay/conn", "TestWhatBreaksTheProtocolIsToldWhy"),
+	},
+	{
+		Name: "message-size-unbounded", Promise: "RFC 6455", Says: "A message of any size is kept in memory before it is refused.",
+		Edit:   Edit{"relay/conn/websocket.go", "r = io.LimitReader(r, s.max+1)", "r = io.LimitReader(r, s.max)"},
+		Suites: in("relay/conn", "TestWhatBreaksTheProtocolIsToldWhy"),
+	},
+	{
+		Name: "binary-taken", Promise: "RFC 6455", Says: "A binary message is read as text.",
+		Edit:   Edit{"relay/conn/websocket.go", "if kind != websocket.MessageText {", "if kind == 0 {"},
+		Suites: in("relay/conn", "TestWhatBreaksTheProtocolIsToldWhy"),
+	},
+	{
+		Name: "batch-too-large", Promise: "G1", Says: "More than 64 KiB may reach the client after a cut-over.",
+		Edit:   Edit{"relay/conn/writer.go", "maxBatch = 64 << 10", "maxBatch = 64 << 20"},
+		Suites: in("relay/conn", "TestABatchHoldsAtMost64KiB"),
+	},
+	{
+		Name: "frames-written-one-by-one", Promise: "G8", Says: "Each frame costs a system call.",
+		Edit:   Edit{"relay/conn/writer.go", "l.conn.Take((*batch)[:0], maxBatch)", "l.conn.Take((*batch)[:0], 1)"},
+		Suites: in("relay/conn", "TestSixteenFramesAreOneWrite"),
+	},
+	{
+		Name: "end-without-reason", Promise: "G10", Says: "The client is not told why the relay closes.",
+		Edit:   Edit{"relay/conn/writer.go", "\t\t\tl.sayWhy()\n", ""},
+		Suites: in("relay/conn", "TestTheClientIsToldWhyTheRelayCloses"),
+	},
+	{
+		Name: "frames-after-close-frame", Promise: "RFC 6455", Says: "Something is written behind the close frame.",
+		Edit:   Edit{"relay/conn/wireconn.go", "if c.sealed {", "if false {"},
+		Suites: in("relay/conn", "TestNothingIsWrittenBehindTheCloseFrame"),
+	},
+	{
+		Name: "dead-peer-kept", Promise: "G10", Says: "A peer that is gone keeps its connection.",
+		Edit:   Edit{"relay/conn/writer.go", "if err != nil && judged {", "if err != nil && judged && false {"},
+		Suites: in("relay/conn", "TestADeadPeerIsNoticedAlthoughItHasSubscriptions"),
+	},
+	{
+		Name: "busy-peer-cut", Promise: "G8", Says: "A healthy client is cut because the relay was busy with its message.",
+		Edit:   Edit{"relay/conn/writer.go", "judged := now == turn && now%2 == 0 && !l.writing.Load()", "judged := now >= turn"},
+		Suites: in("relay/conn", "TestASlowHandlerDoesNotMakeItsPeerDead"),
+	},
+	{
+		Name: "flush-unbounded", Promise: "G10", Says: "A client that does not read keeps a closing connection for ever.",
+		Edit:   Edit{"relay/conn/link.go", "time.AfterFunc(o.FlushTimeout, l.sock.CloseNow)", "time.AfterFunc(time.Hour, l.sock.CloseNow)"},
+		Suites: in("relay/conn", "TestFlushingIsBounded"),
+	},
+	{
+		Name: "handler-outlives-connection", Promise: "G10", Says: "What a message waits for is waited for after the connection has closed.",
+		Edit:   Edit{"relay/conn/link.go", "\t\t\tl.endHandling()\n", ""},
+		Suites: in("relay/conn", "TestWhatHandleWaitsForEndsWithTheConnection"),
+		Hangs:  true,
+	},
+	{
+		Name: "session-not-ended", Promise: "G10", Says: "The handles of a connection stay in the index.",
+		Edit:   Edit{"relay/conn/link.go", "\t\tl.session.End(ended)\n", "\t\t_ = ended\n"},
+		Suites: in("relay/conn", "TestConnectionsLeaveNothingBehind"),
+	},
+	{
+		Name: "connection-stays-registered", Promise: "G10", Says: "Closed connections stay in the registry.",
+		Edit:   Edit{"relay/conn/link.go", "\to.Registry.Remove(l.conn)\n", ""},
+		Suites: in("relay/conn", "TestConnectionsLeaveNothingBehind"),
+	},
+	{
+		Name: "forwarded-by-anybody", Promise: "G10", Says: "A client chooses the address by which it is counted.",
+		Edit:   Edit{"relay/conn/peer.go", "if isTrusted(addr, trusted) {\n\t\thop := 0", "if true {\n\t\thop := 0"},
+		Suites: in("relay/conn", "TestClientPeer"),
+	},
+	{
+		Name: "forwarded-leftmost", Promise: "G10", Says: "The address that the client itself wrote is believed.",
+		Edit:   Edit{"relay/conn/peer.go", "if from = next; i == 0 || !isTrusted(next, trusted) {", "if from = next; i == 0 {"},
+		Suites: in("relay/conn", "TestClientPeer"),
+	},
+	{
+		Name: "total-cap-unchecked", Promise: "G10", Says: "The relay takes connections without end.",
+		Edit:   Edit{"registry/admission.go", "if total > 0 && a.total >= total {", "if total > 0 && a.total > total {"},
+		Suites: in("relay/conn", "TestOverACapTheClientIsToldToComeBack"),
+	},
+	{
+		Name: "address-cap-unchecked", Promise: "G10", Says: "One address takes all connections.",
+		Edit:   Edit{"registry/admission.go", "a.counts[network] >= perAddress {", "a.counts[network] > perAddress {"},
+		Suites: in("relay/conn", "TestOverACapTheClientIsToldToComeBack"),
+	},
+	{
+		Name: "admission-not-returned", Promise: "G10", Says: "Places of connections that have ended are never free again.",
+		Edit:   Edit{"registry/admission.go", "\ta.total--\n", ""},
+		Suites: in("relay/conn", "TestChurnLeavesNothingBehind"),
+	},
+}

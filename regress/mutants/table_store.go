@@ -1,0 +1,131 @@
+package mutants
+
+// storeContract are the suites that every store passes.
+func storeContract(tests ...string) []Suite {
+	return append(in("relay/store/embedded", append(tests, "TestStoreKeepsTheContract")...), in("relay/store/storetest", "TestFakeKeepsTheContract")...)
+}
+
+// storeMutants remove what the embedded store promises, and what both stores
+// take from package store.
+var storeMutants = []Mutant{
+	{
+		Name: "no-fsync", Promise: "E1", Says: "What was acknowledged is lost with the machine's power.",
+		Edit:   Edit{"relay/store/embedded/engine.go", "b.Commit(pebble.Sync)", "b.Commit(pebble.NoSync)"},
+		Suites: in("relay/store/embedded", "TestCrashLosesNothingAcknowledged"),
+	},
+	{
+		Name: "commit-failure-hidden", Promise: "E1", Says: "What could not be written is acknowledged.",
+		Edit:   Edit{"relay/store/embedded/writer.go", "\t\t\t\tr.fail(fmt.Errorf(\"commit: %w\", err))\n", "\t\t\t\t_ = fmt.Errorf\n"},
+		Suites: in("relay/store/embedded", "TestFullDiskRefusesCommitsServesReadsAndRecovers"),
+	},
+	{
+		Name: "head-not-written", Promise: "E3", Says: "After a restart positions are given a second time.",
+		Edit:   Edit{"relay/store/embedded/txn.go", "if len(t.rows) > 0 {\n\t\tt.set(keyHead", "if len(t.rows) < 0 {\n\t\tt.set(keyHead"},
+		Suites: in("relay/store/embedded", "TestReopenKeepsEverything"),
+	},
+	{
+		Name: "tie-to-the-highest-id", Promise: "E2", Says: "Of two versions of one second the wrong one stays.",
+		Edit:   Edit{"relay/store/embedded/entry.go", "return bytes.Compare(e.id[:], o.id[:]) < 0", "return bytes.Compare(e.id[:], o.id[:]) > 0"},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "tie-to-the-highest-id-everywhere", Promise: "E2", Says: "Of two versions of one second the wrong one stays.",
+		Edit:   Edit{"relay/store/order.go", "return a.ID < b.ID", "return a.ID > b.ID"},
+		Suites: in("relay/store/storetest", "TestFakeKeepsTheContract"),
+	},
+	{
+		Name: "older-version-replaces", Promise: "E2", Says: "An old version that comes late replaces the newer one.",
+		Edit:   Edit{"relay/store/embedded/txn.go", "if stored.before(&entry{at: r.at, id: r.id}) {", "if false && stored.before(&entry{at: r.at, id: r.id}) {"},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "older-version-stays", Promise: "E2", Says: "The version that was replaced is still served.",
+		Edit:   Edit{"relay/store/embedded/txn.go", "return t.remove(stored.position, store.VoidReplaced)", "return nil"},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "batch-blind-to-itself", Promise: "E2", Says: "Two events of one commit do not know of each other.",
+		Edit:   Edit{"relay/store/embedded/txn.go", "if value, changed := t.overlay[string(key)]; changed {", "if value, changed := t.overlay[string(key)]; changed && false {"},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "duplicate-stored", Promise: "E2", Says: "An event is stored twice.",
+		Edit:   Edit{"relay/store/embedded/txn.go", "if len(value) > 0 {\n\t\treturn store.Outcome{Position", "if false {\n\t\treturn store.Outcome{Position"},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "deleted-comes-back", Promise: "E2", Says: "A deleted event that is sent again is stored again.",
+		Edit:   Edit{"relay/store/embedded/remove.go", "\tt.decide(tombKey(target, request.pubkey), []byte{})\n", ""},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "deleted-version-comes-back", Promise: "E2", Says: "A deleted version that is sent again is stored again.",
+		Edit:   Edit{"relay/store/embedded/remove.go", "if !ok || beUint64(until) < request.at {", "if ok && beUint64(until) < request.at {"},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "deletion-of-the-newer", Promise: "E2", Says: "A deletion removes a version that was made after it.",
+		Edit:   Edit{"relay/store/embedded/remove.go", "if err != nil || stored.at > request.at {", "if err != nil {"},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "deletion-by-anybody", Promise: "E2", Says: "Anybody deletes anybody's events.",
+		Edit:   Edit{"relay/store/deletion.go", "slices.Contains(Owners(target), request.PubKey)", "slices.Contains(Owners(target), target.PubKey)"},
+		Suites: storeContract(),
+	},
+	{
+		Name: "deletion-of-deletions", Promise: "E2", Says: "Deleting a deletion brings back what it forbade.",
+		Edit:   Edit{"relay/store/deletion.go", "target.Kind != KindDeletion && ", ""},
+		Suites: storeContract(),
+	},
+	{
+		Name: "deletion-of-anybodys-address", Promise: "E2", Says: "A deletion that names another author's address removes one's own.",
+		Edit:   Edit{"relay/store/deletion.go", " || pubkey != author {", " || pubkey == \"\" {"},
+		Suites: storeContract(),
+	},
+	{
+		Name: "gift-wrap-not-deletable", Promise: "E2", Says: "A recipient cannot delete a gift wrap.",
+		Edit:   Edit{"relay/store/deletion.go", "if e.Kind != KindGiftWrap {", "if e.Kind == KindGiftWrap {"},
+		Suites: storeContract(),
+	},
+	{
+		Name: "removed-stays-indexed", Promise: "E2", Says: "Index entries of removed events stay and lead nowhere.",
+		Edit:   Edit{"relay/store/embedded/txn.go", "\tr.indexKeys(t.unset)\n", ""},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "removal-without-a-row", Promise: "E2", Says: "A removal leaves no trace in the log.",
+		Edit:   Edit{"relay/store/embedded/remove.go", "\trow := t.push(store.Entry{", "\trow := uint64(0)\n\t_ = (store.Entry{"},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "expired-stored", Promise: "E2", Says: "An event that has expired is stored.",
+		Edit:   Edit{"relay/store/embedded/txn.go", "case r.event.Expired(t.now.Unix()):", "case false:"},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "expired-never-swept", Promise: "E2", Says: "Expired events fill the disk.",
+		Edit:   Edit{"relay/store/embedded/txn.go", "if expires != 0 {\n\t\tt.set(dueKey", "if false {\n\t\tt.set(dueKey"},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "expired-served", Promise: "NIP-40", Says: "An expired event is served until the sweep.",
+		Edit:   Edit{"relay/store/embedded/entry.go", "return e.expires != 0 && e.expires <= now", "return e.expires < 0 && now < 0"},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "ephemeral-kept", Promise: "E2", Says: "Ephemeral events stay in the log.",
+		Edit:   Edit{"relay/store/embedded/txn.go", "\tt.set(dueKey(due.Unix(), uint32(due.Nanosecond()), position), nil)\n", "\t_ = due\n"},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "limit-not-clamped", Promise: "NIP-11", Says: "A limit over the relay's is served.",
+		Edit:   Edit{"relay/store/order.go", "limit <= 0 || o.MaxLimit > 0 && limit > o.MaxLimit {", "limit <= 0 {"},
+		Suites: storeContract(),
+	},
+	{
+		Name: "limit-zero-is-none", Promise: "NIP-01", Says: "A limit of 0 is served as if there were none.",
+		Edit:   Edit{"relay/store/order.go", "if f.LimitZero {", "if false {"},
+		Suites: storeContract(),
+	},
+}
