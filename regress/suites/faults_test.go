@@ -29,7 +29,7 @@ func inFaultyWorld(t *testing.T, o harness.Options, test func(t *testing.T, w *w
 	t.Helper()
 	f := &faults{}
 	o.Wrap = func(s store.Store) store.Store {
-		f.Store = s
+		*f = faults{Store: s}
 		return f
 	}
 	inWorld(t, o, func(t *testing.T, w *world) { test(t, w, f) })

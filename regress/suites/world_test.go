@@ -31,15 +31,18 @@ type world struct {
 	client  *harness.Client
 }
 
-// inWorld runs test in a bubble of its own.
+// inWorld runs test twice, each time in a bubble of its own: A of a REQ is the
+// least that the handlers allow, and then the head of the log.
 func inWorld(t *testing.T, o harness.Options, test func(t *testing.T, w *world)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		o := o
-		o.Control, o.Trace = harness.NewController(), true
-		relay := harness.New(t, o)
-		test(t, &world{Relay: relay, t: t, control: o.Control, client: relay.Connect(t)})
-	})
+	for _, o.FromHead = range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			t.Log("A is the head of the log:", o.FromHead)
+			o.Control, o.Trace = harness.NewController(), true
+			relay := harness.New(t, o)
+			test(t, &world{Relay: relay, t: t, control: o.Control, client: relay.Connect(t)})
+		})
+	}
 }
 
 // task is something that runs beside the test and may be parked.
