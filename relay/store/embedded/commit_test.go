@@ -120,6 +120,26 @@ func TestFullQueueBlocksUntilThereIsRoom(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
+// Pebble takes a batch of this size by another path.
+func TestOneCallLargerThanTheQueue(t *testing.T) {
+	t.Parallel()
+	fs := vfs.NewMem()
+	s := openFS(t, fs)
+	var writes []store.Write
+	for i := range 500 {
+		e := storetest.Draft{Kind: 1, At: int64(i), Content: strings.Repeat("x", 64<<10)}.Event()
+		writes = append(writes, store.Write{Event: e})
+	}
+	for i, o := range s.Append(background, writes) {
+		require.Equal(t, store.Outcome{Position: store.Position(i + 1)}, o)
+	}
+	require.Len(t, storedIDs(t, s), 500)
+	require.NoError(t, s.Close())
+	s = openFS(t, fs)
+	require.Len(t, readLog(t, s), 500)
+	require.NoError(t, s.Close())
+}
+
 func TestCloseAnswersWhatWaits(t *testing.T) {
 	t.Parallel()
 	d := newSlowDisk()

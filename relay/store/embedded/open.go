@@ -102,10 +102,10 @@ func create(e *engine) (store.Epoch, error) {
 		return "", fmt.Errorf("data folder holds a database that is not this program's: %w", store.ErrSchema)
 	}
 	var random [8]byte
-	rand.Read(random[:]) //nolint:errcheck // crypto/rand.Read never fails
+	_, _ = rand.Read(random[:]) // never fails
 	epoch := hex.EncodeToString(random[:])
 	b := e.db.NewBatch()
-	defer b.Close() //nolint:errcheck // a batch that was committed
+	defer func() { _ = b.Close() }() // only gives memory back
 	if err := errors.Join(
 		b.Set(keySchema, binary.BigEndian.AppendUint32(nil, schema), nil),
 		b.Set(keyEpoch, []byte(epoch), nil),

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"io"
 	"slices"
 
@@ -122,7 +123,7 @@ func (r *rows) step(ctx context.Context) (record store.Record, ok bool, err erro
 func (r *rows) More() bool {
 	r.snapshot.mu.Lock()
 	defer r.snapshot.mu.Unlock()
-	return r.err == io.EOF && r.more //nolint:errorlint // set here as it is
+	return r.more && errors.Is(r.err, io.EOF)
 }
 
 // Close implements store.Rows; it may be called more than once.

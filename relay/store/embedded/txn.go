@@ -61,7 +61,7 @@ func (t *txn) append(e *wire.Event) (store.Outcome, error) {
 		return store.Outcome{Err: err}, nil
 	}
 	if e.Class() == wire.Ephemeral {
-		return t.appendEphemeral(&r)
+		return t.appendEphemeral(&r), nil
 	}
 	outcome, err := t.refusal(&r)
 	if err != nil || outcome.Err != nil {
@@ -81,15 +81,15 @@ func (t *txn) append(e *wire.Event) (store.Outcome, error) {
 	return store.Outcome{Position: store.Position(position)}, err
 }
 
-func (t *txn) appendEphemeral(r *record) (store.Outcome, error) {
+func (t *txn) appendEphemeral(r *record) store.Outcome {
 	if r.event.Expired(t.now.Unix()) {
-		return store.Outcome{Err: store.ErrExpired}, nil
+		return store.Outcome{Err: store.ErrExpired}
 	}
 	position := t.push(store.Entry{Type: store.EntryEphemeral, Event: r.event, Prefix: store.PrefixOf(r.event)})
 	due := t.now.Add(store.EphemeralAge)
 	t.set(logKey(position), eventRow(store.EntryEphemeral, r.event))
 	t.set(dueKey(due.Unix(), uint32(due.Nanosecond()), position), nil)
-	return store.Outcome{Position: store.Position(position)}, nil
+	return store.Outcome{Position: store.Position(position)}
 }
 
 // refusal looks for a reason not to store r, other than a newer version.

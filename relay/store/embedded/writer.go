@@ -46,7 +46,7 @@ func (s *Store) commit(requests []*request) error {
 		return err
 	}
 	t := newTxn(s.engine.db, s.cache, s.head(), s.opt.Now())
-	defer t.batch.Close() //nolint:errcheck // only gives memory back
+	defer func() { _ = t.batch.Close() }() // only gives memory back
 	for _, r := range requests {
 		if err := s.decide(t, r); err != nil {
 			return err
