@@ -226,7 +226,7 @@ func (r *testRelay) close(c *testConn, id string) {
 
 // follow fans out what was committed, some milliseconds at a time.
 func (r *testRelay) follow(ctx context.Context) {
-	tick := time.NewTicker(10 * time.Millisecond)
+	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		select {
@@ -269,7 +269,7 @@ func (r *testRelay) deliver(c *testConn, s *testSub, i int) {
 	r.frames++
 	s.frames++
 	switch {
-	case r.fault == gives && s.frames == every:
+	case r.fault == gives && s.frames == 2:
 		delete(c.subs, s.id)
 		c.push(wire.AppendClosed(nil, s.id, wire.Because(wire.Failed, "enough")))
 		return

@@ -38,12 +38,15 @@ func TestStormAgainstFencepost(t *testing.T) {
 			if tc.storm != nil {
 				tc.storm(&o)
 			}
-			r, err := race.Run(t.Context(), o)
-			require.NoError(t, err)
-			t.Logf("%+v", r)
-			require.False(t, r.Failed(), "%+v", r)
-			require.Zero(t, r.Refused+r.Unanswered+r.Malformed+r.Cut+r.Ended, "%+v", r)
-			require.Positive(t, r.Judged)
+			judged := 0
+			for o.Seed = 1; judged == 0 && o.Seed <= 10; o.Seed++ { // a starved machine judges none
+				r, err := race.Run(t.Context(), o)
+				require.NoError(t, err)
+				require.False(t, r.Failed(), "%+v", r)
+				require.Zero(t, r.Refused+r.Unanswered+r.Malformed+r.Cut+r.Ended, "%+v", r)
+				judged += r.Judged
+			}
+			require.Positive(t, judged)
 		})
 	}
 }
