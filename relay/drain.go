@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 
 	"fencepost/lifecycle"
 	"fencepost/relay/wire"
@@ -17,14 +18,15 @@ func (r *Relay) drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.current().Network.DrainTimeout)
 	defer cancel()
 
-	err := r.listener.Close() // Shutdown, which comes later, finds it closed
+	err := r.listener.Close()
 	r.parts.conns.Refuse()    // before Each: who is registered later ends itself
 	r.parts.registry.Each(func(c *lifecycle.Conn) bool {
 		r.endConn(c)
 		return true
 	})
 	err = errors.Join(err, r.parts.conns.Wait(ctx))
-	if e := r.server.Shutdown(ctx); e != nil {
+	// Shutdown closes the listener again, unless Serve has ended by then.
+	if e := r.server.Shutdown(ctx); e != nil && !errors.Is(e, net.ErrClosed) {
 		err = errors.Join(err, fmt.Errorf("stop serving: %w", e))
 	}
 	r.group.Cancel()
