@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"slices"
 	"fmt"
 	"testing"
 	"time"
@@ -25,7 +26,9 @@ func setTag(name, value string) func(*nostr.Event) {
 }
 
 func dropTag(name string) func(*nostr.Event) {
-	return func(ev *nostr.Event) { ev.Tags = ev.Tags.FilterOut([]string{name}) }
+	return func(ev *nostr.Event) {
+		ev.Tags = slices.DeleteFunc(ev.Tags, func(tag nostr.Tag) bool { return tag[0] == name })
+	}
 }
 
 func at(second nostr.Timestamp) func(*nostr.Event) {

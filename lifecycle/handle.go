@@ -86,7 +86,7 @@ func (h *Handle) Begin(a store.Position) {
 func (h *Handle) Replay(ctx context.Context, ev *wire.Event) error {
 	f := Frame{kind: kindEvent, handle: h, event: ev}
 	for {
-		err, room := h.tryReplay(f)
+		room, err := h.tryReplay(f)
 		if room == nil {
 			return err
 		}
@@ -96,15 +96,15 @@ func (h *Handle) Replay(ctx context.Context, ev *wire.Event) error {
 	}
 }
 
-func (h *Handle) tryReplay(f Frame) (err error, room <-chan struct{}) {
+func (h *Handle) tryReplay(f Frame) (room <-chan struct{}, err error) {
 	c := h.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if h.state == retired {
-		return ErrRetired, nil
+		return nil, ErrRetired
 	}
 	if !c.queue.fitsHistory(f.Len()) {
-		return nil, c.roomLocked()
+		return c.roomLocked(), nil
 	}
 	c.queue.push(f)
 	c.wakeLocked()

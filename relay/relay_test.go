@@ -63,7 +63,9 @@ func (r *running) dial(t *testing.T) *client.Client {
 	return c
 }
 
-func send(t *testing.T, c *client.Client, msg string) { require.NoError(t, c.Send(t.Context(), []byte(msg))) }
+func send(t *testing.T, c *client.Client, msg string) {
+	require.NoError(t, c.Send(t.Context(), []byte(msg)))
+}
 
 // next returns the next message that is not AUTH.
 func next(t *testing.T, c *client.Client) wire.RelayMessage {

@@ -53,7 +53,7 @@ var handleMutants = []Mutant{
 	},
 	{
 		Name: "replay-to-retired", Promise: "G2", Says: "A stored event of an older generation enters the queue.",
-		Edit:   Edit{"lifecycle/handle.go", "if h.state == retired {\n\t\treturn ErrRetired, nil", "if false {\n\t\treturn ErrRetired, nil"},
+		Edit:   Edit{"lifecycle/handle.go", "if h.state == retired {\n\t\treturn nil, ErrRetired", "if false {\n\t\treturn nil, ErrRetired"},
 		Suites: in("lifecycle", "TestReserveRetiresThePredecessorInTheSameStep"),
 	},
 	{
