@@ -33,8 +33,14 @@ type Suite struct {
 	Tests   []string // their full names
 }
 
+// suites is where the race suites are, each of which names its promise.
+const suites = "regress/suites"
+
 // in makes the list of one suite.
 func in(pkg string, tests ...string) []Suite { return []Suite{{Package: pkg, Tests: tests}} }
+
+// also adds race suites to a list.
+func also(list []Suite, tests ...string) []Suite { return append(list, in(suites, tests...)...) }
 
 // Edits returns all edits of m.
 func (m *Mutant) Edits() []Edit { return append([]Edit{m.Edit}, m.And...) }

@@ -15,9 +15,12 @@ import (
 	"time"
 )
 
-// timeout bounds the tests of one suite against one mutant. They take well
-// under a second each.
-const timeout = 60 * time.Second
+// Bounds of the tests of one suite, which take a second or two.
+const (
+	timeout = 60 * time.Second
+	// hangTimeout is for mutants that Hangs: what it waits for never comes.
+	hangTimeout = 15 * time.Second
+)
 
 // Runner tests mutants. Several may be tested at once.
 type Runner struct {
@@ -66,12 +69,16 @@ func (r *Runner) Test(ctx context.Context, m *Mutant) (Verdict, error) {
 		if err := r.baseline(ctx, s.Package); err != nil {
 			return Verdict{}, err
 		}
-		failed, err := r.suite(ctx, dir, s, "-overlay="+overlay)
+		patience := timeout
+		if m.Hangs {
+			patience = hangTimeout
+		}
+		failed, err := r.suite(ctx, dir, s, patience, "-overlay="+overlay)
 		switch {
 		case err != nil:
 			return Verdict{}, fmt.Errorf("%s: %w", m.Name, err)
 		case failed == hung && !m.Hangs:
-			return Verdict{}, fmt.Errorf("%s: %v of %s ran longer than %v", m.Name, s.Tests, s.Package, timeout)
+			return Verdict{}, fmt.Errorf("%s: %v of %s ran longer than %v", m.Name, s.Tests, s.Package, patience)
 		case failed == "":
 			return Verdict{By: fmt.Sprintf("%v of %s", s.Tests, s.Package)}, nil
 		}
@@ -129,7 +136,7 @@ func (r *Runner) runBaseline(ctx context.Context, pkg string) error {
 	}
 	slices.Sort(all.Tests)
 	all.Tests = slices.Compact(all.Tests)
-	failed, err := r.suite(ctx, dir, all)
+	failed, err := r.suite(ctx, dir, all, timeout)
 	if err != nil {
 		return fmt.Errorf("baseline: %w", err)
 	}
@@ -140,7 +147,7 @@ func (r *Runner) runBaseline(ctx context.Context, pkg string) error {
 }
 
 // suite compiles and runs s and returns what failed, or "".
-func (r *Runner) suite(ctx context.Context, dir string, s Suite, buildFlags ...string) (failed string, err error) {
+func (r *Runner) suite(ctx context.Context, dir string, s Suite, patience time.Duration, buildFlags ...string) (failed string, err error) {
 	binary := filepath.Join(dir, strings.ReplaceAll(s.Package, "/", "_")+".test")
 	defer func() { err = errors.Join(err, os.RemoveAll(binary)) }()
 	args := append([]string{"test", "-c", "-ldflags=-s -w", "-o", binary}, buildFlags...)
@@ -150,7 +157,7 @@ func (r *Runner) suite(ctx context.Context, dir string, s Suite, buildFlags ...s
 		return "", fmt.Errorf("does not compile: %w\n%s", err, out)
 	}
 	test := exec.CommandContext(ctx, binary, "-test.run=^("+strings.Join(s.Tests, "|")+")$",
-		"-test.v", "-test.failfast", "-test.timeout="+timeout.String())
+		"-test.v", "-test.failfast", "-test.timeout="+patience.String())
 	test.Dir = filepath.Join(r.root, filepath.FromSlash(s.Package))
 	out, err := test.CombinedOutput()
 	if ctx.Err() != nil {

@@ -6,7 +6,7 @@ var connMutants = []Mutant{
 	{
 		Name: "reserve-keeps-predecessor", Promise: "G2", Says: "Two generations of one id are current after a REQ.",
 		Edit:   Edit{"lifecycle/conn.go", "\told = c.supersedeLocked(h.id)\n\tif c.current", "\tif c.current"},
-		Suites: in("lifecycle", "TestReserveRetiresThePredecessorInTheSameStep"),
+		Suites: also(in("lifecycle", "TestReserveRetiresThePredecessorInTheSameStep"), "TestReplacementDuringFanoutSendsNothingOfTheOlder"),
 	},
 	{
 		Name: "supersede-does-not-retire", Promise: "G2", Says: "The older generation goes on after a newer REQ was read.",
@@ -16,7 +16,7 @@ var connMutants = []Mutant{
 	{
 		Name: "refusal-keeps-predecessor", Promise: "G5", Says: "After CLOSED x events for x go on.",
 		Edit:   Edit{"lifecycle/conn.go", "\told = c.supersedeLocked(h.id)\n\tc.refuseLocked(h, r)", "\tc.refuseLocked(h, r)"},
-		Suites: in("lifecycle", "TestRefusalEndsTheOlderGeneration"),
+		Suites: also(in("lifecycle", "TestRefusalEndsTheOlderGeneration"), "TestRefusalDuringFanoutIsTheLastFrame"),
 	},
 	{
 		Name: "too-many-keeps-predecessor-limit", Promise: "G5", Says: "A connection opens any number of subscriptions.",
@@ -26,12 +26,12 @@ var connMutants = []Mutant{
 	{
 		Name: "queued-closed-not-muted", Promise: "G3", Says: "The CLOSED of an older generation ends the newer one in the client's eyes.",
 		Edit:   Edit{"lifecycle/conn.go", "\t\tc.muteLocked(h)\n", ""},
-		Suites: in("lifecycle", "TestNewerRequestMutesTheQueuedClosedOfAnOlderOne"),
+		Suites: also(in("lifecycle", "TestNewerRequestMutesTheQueuedClosedOfAnOlderOne"), "TestClosedOfTheOlderIsMutedByANewerREQ"),
 	},
 	{
 		Name: "queued-closed-after-close", Promise: "G1", Says: "A CLOSED is written for an id after its CLOSE.",
 		Edit:   Edit{"lifecycle/conn.go", "\t\t\tc.muteLocked(old)\n", ""},
-		Suites: in("lifecycle", "TestCloseMutesTheQueuedClosed"),
+		Suites: also(in("lifecycle", "TestCloseMutesTheQueuedClosed"), "TestClosedOfTheOlderIsMutedByClose"),
 	},
 	{
 		Name: "muting-without-effect", Promise: "G3", Says: "A muted CLOSED is not counted and written all the same.",
@@ -66,7 +66,7 @@ var connMutants = []Mutant{
 	{
 		Name: "release-does-not-retire", Promise: "G1", Says: "CLOSE is read and nothing ends.",
 		Edit:   Edit{"lifecycle/conn.go", "\told.retireLocked()\n", ""},
-		Suites: in("lifecycle", "TestReleaseDropsWhatIsQueuedAndWhatComesLater"),
+		Suites: also(in("lifecycle", "TestReleaseDropsWhatIsQueuedAndWhatComesLater"), "TestCloseDuringFanoutSendsNothing"),
 	},
 	{
 		Name: "release-stops-no-query", Promise: "G1", Says: "The query of a closed subscription runs on.",
@@ -101,7 +101,7 @@ var connMutants = []Mutant{
 	{
 		Name: "end-returns-nothing", Promise: "G10", Says: "Generations of closed connections stay in the index.",
 		Edit:   Edit{"lifecycle/conn.go", "\tended := c.ended\n", "\tvar ended []*Handle\n"},
-		Suites: in("lifecycle", "TestCloseKeepsAnswersAndNothingElse"),
+		Suites: also(in("lifecycle", "TestCloseKeepsAnswersAndNothingElse"), "TestDisconnectLeavesNothing"),
 	},
 	{
 		Name: "end-returns-twice", Promise: "G10", Says: "A generation is taken out of the index twice.",
@@ -111,7 +111,7 @@ var connMutants = []Mutant{
 	{
 		Name: "end-does-not-flush", Promise: "G10", Says: "An answer that is owed is lost when the connection closes.",
 		Edit:   Edit{"lifecycle/room.go", "(c.answers == 0 || c.state == finished)", "true"},
-		Suites: in("lifecycle", "TestCloseKeepsAnswersAndNothingElse"),
+		Suites: also(in("lifecycle", "TestCloseKeepsAnswersAndNothingElse"), "TestAcknowledgedEventsAreAnsweredWhileTheConnectionCloses"),
 	},
 	{
 		Name: "last-cause-wins", Promise: "G10", Says: "The close code tells the last reason instead of the first.",

@@ -5,7 +5,7 @@ var eventMutants = []Mutant{
 	{
 		Name: "ok-before-commit", Promise: "E1", Says: "An event is acknowledged and lost when the relay dies.",
 		Edit:   Edit{"handlers/event.go", "\tvar outcomes []store.Outcome\n", "\tfor _, sub := range batch {\n\t\tif sub.err == nil {\n\t\t\ts.answerEvent(sub.answer, sub.event, nil)\n\t\t}\n\t}\n\tvar outcomes []store.Outcome\n"},
-		Suites: append(in(suites, "TestOKComesAfterTheCommit"), in("handlers", "TestNothingIsAcknowledgedBeforeItsCommit")...),
+		Suites: also(in("handlers", "TestNothingIsAcknowledgedBeforeItsCommit"), "TestOKComesAfterTheCommit"),
 	},
 	{
 		Name: "failed-commit-acknowledged", Promise: "E1", Says: "An event is acknowledged although the store could not write it.",

@@ -14,12 +14,12 @@ var handleMutants = []Mutant{
 			{"lifecycle/handle.go", "if h.state != live {\n\t\th.holdLocked", "if h.state < live {\n\t\th.holdLocked"},
 			{"lifecycle/queue.go", "return f.handle.state != retired", "return true"},
 		},
-		Suites: in("lifecycle", "TestReleaseDropsWhatIsQueuedAndWhatComesLater"),
+		Suites: also(in("lifecycle", "TestReleaseDropsWhatIsQueuedAndWhatComesLater"), "TestCloseDuringFanoutSendsNothing", "TestReplacementDuringFanoutSendsNothingOfTheOlder"),
 	},
 	{
 		Name: "retired-frames-written", Promise: "G1", Says: "What was queued before CLOSE or a newer REQ is written after it.",
 		Edit:   Edit{"lifecycle/queue.go", "return f.handle.state != retired", "return true"},
-		Suites: in("lifecycle", "TestReleaseDropsWhatIsQueuedAndWhatComesLater", "TestEvictDropsQueuedFramesAndKeepsClosed"),
+		Suites: also(in("lifecycle", "TestReleaseDropsWhatIsQueuedAndWhatComesLater", "TestEvictDropsQueuedFramesAndKeepsClosed"), "TestCloseDropsWhatIsQueuedAndNotTaken", "TestReplacementAfterFanoutDropsWhatIsQueued"),
 	},
 	{
 		Name: "muted-closed-written", Promise: "G3", Says: "A CLOSED of an older generation is written after a newer REQ was read.",
@@ -29,7 +29,7 @@ var handleMutants = []Mutant{
 	{
 		Name: "floor-not-checked", Promise: "G6", Says: "An event that is stored at or below A comes live as well.",
 		Edit:   Edit{"lifecycle/handle.go", "if at <= h.floor {", "if false {"},
-		Suites: in("lifecycle", "TestLiveFramesWaitForTheReplay"),
+		Suites: also(in("lifecycle", "TestLiveFramesWaitForTheReplay"), "TestEventAtTheSeamArrivesOnce"),
 	},
 	{
 		Name: "floor-not-raised-live", Promise: "G6", Says: "A position that is delivered again is sent again.",
@@ -64,7 +64,7 @@ var handleMutants = []Mutant{
 	{
 		Name: "overflow-forgotten", Promise: "G8", Says: "What the hold lost is never read from the log: a silent gap.",
 		Edit:   Edit{"lifecycle/handle.go", "if h.overflowed || !c", "if !c"},
-		Suites: in("lifecycle", "TestOverflowedHoldIsReadFromTheLog"),
+		Suites: also(in("lifecycle", "TestOverflowedHoldIsReadFromTheLog"), "TestHoldOverflowIsReadFromTheLog"),
 	},
 	{
 		Name: "overflow-kept", Promise: "G8", Says: "After one overflow a subscription never goes live.",
@@ -94,7 +94,7 @@ var handleMutants = []Mutant{
 	{
 		Name: "slow-reader-silent-gap", Promise: "G8", Says: "A live frame without room is dropped and nobody is told.",
 		Edit:   Edit{"lifecycle/handle.go", "\t\th.endLocked(reasonSlow)\n\t\treturn Ended", "\t\treturn Dropped"},
-		Suites: in("lifecycle", "TestLiveFrameWithoutRoomEndsThatSubscription"),
+		Suites: also(in("lifecycle", "TestLiveFrameWithoutRoomEndsThatSubscription"), "TestLiveFrameWithoutRoomEndsThatSubscriptionOnly"),
 	},
 	{
 		Name: "live-without-room", Promise: "G8", Says: "A slow reader's queue grows without bound.",
@@ -119,7 +119,7 @@ var handleMutants = []Mutant{
 	{
 		Name: "evict-any-generation", Promise: "G3", Says: "An eviction that comes late sends CLOSED for a generation that is over.",
 		Edit:   Edit{"lifecycle/handle.go", "if h.state == retired { // race: eviction", "if false { // race: eviction"},
-		Suites: in("lifecycle", "TestEvictEndsItsOwnGenerationOnly"),
+		Suites: also(in("lifecycle", "TestEvictEndsItsOwnGenerationOnly"), "TestEvictionSparesTheNewerGeneration", "TestEvictionAfterTheReplacementDoesNothing"),
 	},
 	{
 		Name: "closed-not-findable", Promise: "G3", Says: "A queued CLOSED cannot be muted by the next REQ.",

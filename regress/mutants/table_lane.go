@@ -5,12 +5,12 @@ var laneMutants = []Mutant{
 	{
 		Name: "lane-takes-unready", Promise: "G9", Says: "An event is committed before its signature was checked.",
 		Edit:   Edit{"lifecycle/lane.go", " && l.items[n].isReady()", ""},
-		Suites: in("lifecycle", "TestLaneTakesNothingThatIsNotPrepared"),
+		Suites: also(in("lifecycle", "TestLaneTakesNothingThatIsNotPrepared"), "TestVerificationOutOfOrderCommitsInOrder"),
 	},
 	{
 		Name: "lane-newest-first", Promise: "G9", Says: "Events are committed in another order than that of reading.",
 		Edit:   Edit{"lifecycle/lane.go", "l.items = append(l.items, item)", "l.items = append([]*laneItem[T]{item}, l.items...)"},
-		Suites: in("lifecycle", "TestLaneTakesNothingThatIsNotPrepared"),
+		Suites: also(in("lifecycle", "TestLaneTakesNothingThatIsNotPrepared"), "TestEventsCommitInReadOrder"),
 	},
 	{
 		Name: "lane-runs-twice", Promise: "G9", Says: "Two commits of one connection run at once and overtake each other.",

@@ -1,8 +1,5 @@
 package mutants
 
-// suites is where the race suites are.
-const suites = "regress/suites"
-
 // reqMutants break the order of steps of REQ and CLOSE.
 var reqMutants = []Mutant{
 	{
@@ -110,6 +107,11 @@ var reqMutants = []Mutant{
 		Name: "close-keeps-index", Promise: "G1", Says: "Each CLOSE leaves its handle in the index.",
 		Edit:   Edit{"handlers/close.go", "\ts.unindex(old)\n", "\t_ = old\n"},
 		Suites: in(suites, "TestCloseDropsWhatIsQueuedAndNotTaken"),
+	},
+	{
+		Name: "req-in-a-query", Promise: "G9", Says: "The last REQ of an id does not win.",
+		Edit:   Edit{"handlers/session.go", "\t\ts.req(ctx, m)\n", "\t\ts.conn.Query(ctx, \"req\", func(context.Context) { s.req(ctx, m) })\n"},
+		Suites: in(suites, "TestCloseAndREQAlternateInOrder"),
 	},
 	{
 		Name: "close-in-a-query", Promise: "G9", Says: "CLOSE takes effect after the REQ that was read behind it.",
