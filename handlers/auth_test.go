@@ -1,8 +1,8 @@
 package handlers_test
 
 import (
-	"slices"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
