@@ -90,7 +90,9 @@ type health struct {
 	// +checklocks:mu
 	broken error // the first fatal error; it stays
 	// +checklocks:mu
-	flushing error // of the last flush; nil when it went well
+	lastFlush error // how the last flush ended
+	// +checklocks:mu
+	flushing error // why flushes fail; nil when they do not
 }
 
 // Infof implements pebble.Logger; what it gets is of no use to an operator.
@@ -155,23 +157,42 @@ func (h *health) stalled() error {
 
 func (h *health) listener() *pebble.EventListener {
 	return &pebble.EventListener{
-		FlushEnd: func(info pebble.FlushInfo) {
-			if h.setFlushing(info.Err) {
-				h.log.Error("database cannot write its tables", "err", info.Err)
+		FlushEnd: func(info pebble.FlushInfo) { h.flushEnded(info.Err) },
+		// Pebble tries a flush again at once and without end: said once as an error.
+		BackgroundError: func(err error) {
+			if h.flushFailed(err) {
+				h.log.Error("database cannot write its tables", "err", err)
+				return
 			}
+			h.log.Debug("database background work", "err", err)
 		},
-		// Pebble tries again at once and without end: said once, by FlushEnd and below.
-		BackgroundError: func(err error) { h.log.Debug("database background work", "err", err) },
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
 			h.log.Error("database is damaged", "err", info.Details, "path", info.Path)
 		},
 	}
 }
 
-func (h *health) setFlushing(err error) (fresh bool) {
+// flushEnded notes how a flush ended. An error is not a failure yet: a flush that
+// had nothing to write ends with one too, and Pebble does not export it. Only a
+// failure is reported as a background error next.
+func (h *health) flushEnded(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	fresh = err != nil && h.flushing == nil
+	h.lastFlush = err
+	if err == nil {
+		h.flushing = nil
+	}
+}
+
+// flushFailed reports whether err, a background error, is that of the last flush
+// and the first in a row.
+func (h *health) flushFailed(err error) (fresh bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lastFlush == nil || !errors.Is(err, h.lastFlush) {
+		return false
+	}
+	fresh = h.flushing == nil
 	h.flushing = err
 	return fresh
 }

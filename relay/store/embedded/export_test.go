@@ -97,3 +97,6 @@ func EncodeRow(e store.Entry) []byte {
 		return eventRow(e.Type, e.Event)
 	}
 }
+
+// Flush writes what the memtable holds to a table and waits for it.
+func Flush(s *Store) error { return s.engine.db.Flush() }

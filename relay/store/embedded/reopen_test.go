@@ -47,6 +47,28 @@ func TestReopenKeepsEverything(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
+// A flush that has nothing to write ends with an error of its own, which is no
+// reason to refuse commits.
+func TestStoreThatWasOpenedForNothingTakesEvents(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openDir(t, dir)
+	put(t, s, note(1))
+	for i := range 4 {
+		require.NoError(t, s.Close())
+		s = openDir(t, dir)
+		if i%2 == 0 {
+			continue // closed again without a write
+		}
+		require.NoError(t, embedded.Flush(s))
+		require.NoError(t, appendOne(s, note(10+i)).Err)
+	}
+	require.NoError(t, embedded.Flush(s))
+	require.NoError(t, embedded.Flush(s), "the second has nothing to write")
+	require.NoError(t, appendOne(s, note(20)).Err)
+	require.NoError(t, s.Close())
+}
+
 func TestEachFolderHasItsOwnEpoch(t *testing.T) {
 	t.Parallel()
 	one, two := openDir(t, t.TempDir()), openDir(t, t.TempDir())
