@@ -19,7 +19,7 @@ func (r *Relay) drain(ctx context.Context) error {
 	defer cancel()
 
 	err := r.listener.Close()
-	r.parts.conns.Refuse()    // before Each: who is registered later ends itself
+	r.parts.conns.Refuse() // before Each: who is registered later ends itself
 	r.parts.registry.Each(func(c *lifecycle.Conn) bool {
 		r.endConn(c)
 		return true
