@@ -51,16 +51,16 @@ test: ## test the whole module; needs nothing but Go
 	else echo "tests failed, $(RACE_SAY)"; exit 1; fi
 
 race: ## run the race-ordering suites COUNT times
-	$(GO) test $(RACE) -count=$(COUNT) -timeout 60m ./lifecycle/... ./registry/... ./regress/harness/... ./regress/race/...
+	$(GO) test $(RACE) -count=$(COUNT) -timeout 60m ./lifecycle/... ./registry/... ./relay/outbox ./regress/suites ./regress/trace
 
 explore: ## run every interleaving of the operations in the explorer's table
-	$(GO) test $(RACE) ./regress/explore -count=1 -v -timeout 30m
+	$(GO) test $(RACE) ./regress/explore -count=1 -v -timeout 30m -explore.full
 
 mutants: ## remove each fence and see its suite fail (MUTANTS=all or sample)
 	$(GO) test ./regress/mutants -count=1 -v -timeout 60m -mutants=$(MUTANTS)
 
 kill: ## kill -9 a relay in the middle of publishing; no acknowledged event may be lost
-	$(GO) test ./regress/kill -count=1 -v -timeout 30m
+	$(GO) test ./regress/kill -count=1 -v -timeout 30m -kill.rounds=100
 
 storm: ## storm a relay over real sockets and count stale frames
 	$(GO) test $(RACE) ./regress/storm -count=1 -v -timeout 30m

@@ -1,8 +1,9 @@
-package race_test
+package storm_test
 
 import (
 	"context"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -33,8 +34,10 @@ func TestStormAgainstFencepost(t *testing.T) {
 			if tc.change != nil {
 				tc.change(&c)
 			}
-			o := small("ws://" + startRelay(t, c))
-			o.Connections, o.Duration, o.Patience = 10, 1500*time.Millisecond, 20*time.Second
+			o := race.Options{
+				URL: "ws://" + startRelay(t, c), Connections: 10, Subscriptions: 3, Publishers: 2, Topics: 16,
+				Rate: 100, Duration: duration(), Patience: 20 * time.Second, Kind: 1,
+			}
 			if tc.storm != nil {
 				tc.storm(&o)
 			}
@@ -49,6 +52,14 @@ func TestStormAgainstFencepost(t *testing.T) {
 			require.Positive(t, judged)
 		})
 	}
+}
+
+// duration is the length of one storm: a minute in the long size.
+func duration() time.Duration {
+	if os.Getenv("FENCEPOST_FULL") != "" {
+		return time.Minute
+	}
+	return 1500 * time.Millisecond
 }
 
 // startRelay runs a relay until the test ends and returns its address.
