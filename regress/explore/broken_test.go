@@ -37,6 +37,7 @@ func TestExplorerFindsWhatAMissingFenceLetsThrough(t *testing.T) {
 		{finds: "event of an older generation", scenario: scenario{
 			name:   "fan-out by subscription id against replacement (G2)",
 			points: only(pause.FanoutSelected, pause.ReqReserved, pause.ReqIndexed, pause.ReqReplayed),
+			least:  true,
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
 				a.open("x", apples)
@@ -117,7 +118,7 @@ func (w *world) fanoutByID(c *client, id string, ev *wire.Event) explore.Operati
 // readerOf reads a REQ, which replay answers, and what follows it.
 func (c *client) readerOf(replay func(context.Context, *lifecycle.Handle), req string, rest ...string) explore.Operation {
 	return explore.Operation{Name: c.name + ".reader", Run: func(at func(pause.Point)) {
-		c.reading = req
+		c.read(req)
 		filter := wire.NewFilter(nostr.Filter{Kinds: []int{1}})
 		h, _, err := c.Conn.Reserve(c.world.t.Context(), "x", []*wire.Filter{filter})
 		if err != nil {

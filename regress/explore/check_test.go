@@ -51,6 +51,8 @@ func (c *client) check() int {
 	if c.gone {
 		return 0
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	reserved := 0
 	for id, s := range c.subs {
 		reserved += c.world.reserves(id)

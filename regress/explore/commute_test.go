@@ -40,7 +40,7 @@ func touches(c explore.Choice) touched {
 		t := touched{connection: name}
 		switch c.Point {
 		case pause.ReqIndexed: // reads A
-			t.begun = reads
+			t.begun, t.log = reads, reads
 		case pause.ReqBegun: // opens the snapshot
 			t.log = reads
 		case pause.ReqRestarted: // reads the new A, then the log

@@ -14,6 +14,7 @@ import (
 
 	"fencepost/lifecycle/pause"
 	"fencepost/regress/explore"
+	"fencepost/relay/store"
 )
 
 var (
@@ -28,7 +29,10 @@ func (s scenario) plan() explore.Plan {
 	costs := newCosts()
 	return explore.Plan{Points: s.points, Independent: s.independent, Build: func(t *testing.T, hook *pause.Hook) *explore.Program {
 		o := s.options
-		o.Pause = hook
+		o.Pause, o.FromHead = hook, !s.least
+		if s.late {
+			o.Wrap = func(x store.Store) store.Store { return careless{Store: x} }
+		}
 		w := newWorld(t, o, s.slow, costs)
 		return w.program(s.given(w)...)
 	}}

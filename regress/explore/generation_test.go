@@ -33,6 +33,15 @@ func replacementScenarios() []scenario {
 			},
 		},
 		{
+			name:   "G2 replacement while the older one replays, late store, writer",
+			points: points(reqPoints), late: true, long: true,
+			given: func(w *world) []explore.Operation {
+				a := w.connect("a")
+				w.stored(apple(1), pear(2))
+				return []explore.Operation{a.reader(reqApples, reqPears), a.writer(1)}
+			},
+		},
+		{
 			name:   "G2 replacement while the older one replays, writer",
 			points: points(reqPoints), long: true,
 			given: func(w *world) []explore.Operation {
@@ -93,6 +102,26 @@ func endScenarios() []scenario {
 				a.open("x", apples)
 				w.commit(apple(1))
 				return []explore.Operation{w.follower(w.head()), a.reader(closeX, reqPears), a.writer(1)}
+			},
+		},
+		{
+			name: "G1 fan-out, CLOSE behind REQ, late store", points: points(closePoints, reqPoints, fanoutPoints[2:]),
+			late: true, long: true,
+			given: func(w *world) []explore.Operation {
+				a := w.connect("a")
+				w.stored(apple(2))
+				w.commit(apple(1))
+				return []explore.Operation{w.follower(w.head()), a.reader(reqApples, closeX)}
+			},
+		},
+		{
+			name: "G10 fan-out, REQ, disconnect, late store", points: points(reqPoints, fanoutPoints[1:], only(pause.ConnClosed)),
+			late: true, long: true,
+			given: func(w *world) []explore.Operation {
+				a := w.connect("a")
+				w.stored(apple(2))
+				w.commit(apple(1))
+				return []explore.Operation{w.follower(w.head()), a.reader(reqApples), a.disconnect()}
 			},
 		},
 		{

@@ -88,7 +88,7 @@ func (w *world) eviction(name string, c *client, id string, ev *wire.Event) expl
 	return explore.Operation{Name: c.name + "." + name, Run: func(at func(pause.Point)) {
 		for _, h := range w.handles(c, id, ev) {
 			at(pause.EvictSelected)
-			if w.evict(h) {
+			if c.evict(h) {
 				at(pause.Evicted)
 				w.relay.Index.Remove(h)
 			}

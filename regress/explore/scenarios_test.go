@@ -19,6 +19,8 @@ type scenario struct {
 	name    string
 	points  []pause.Point // each of them must be reached by some schedule
 	options harness.Options
+	least   bool // A is what the fan-out has begun, not the head of the log
+	late    bool // the store answers queries that were given up
 	slow    bool // the relay may end a subscription because its client is slow
 	long    bool // many schedules: a sample of them in a short run
 	// independent leaves out equal schedules; see commute for when it may be set.
@@ -95,6 +97,18 @@ func (w *world) stored(events ...*wire.Event) {
 // scenarios returns the table.
 func scenarios() []scenario {
 	return slices.Concat(
-		replacementScenarios(), endScenarios(), evictionScenarios(), seamScenarios(), roomScenarios(), farScenarios(),
+		replacementScenarios(), endScenarios(), evictionScenarios(),
+		atBothEnds(seamScenarios()), roomScenarios(), farScenarios(),
 	)
+}
+
+// atBothEnds doubles the list. A of a REQ may be anything from what the fan-out
+// has begun to the head of the log; the relay takes the head.
+func atBothEnds(list []scenario) []scenario {
+	for _, s := range slices.Clone(list) {
+		s.name += ", least A"
+		s.least = true
+		list = append(list, s)
+	}
+	return list
 }

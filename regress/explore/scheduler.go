@@ -20,6 +20,8 @@ type scheduler struct {
 	points  map[pause.Point]bool // where to park; the rest is passed
 	passing func(thread string, p pause.Point)
 
+	operations sync.WaitGroup
+
 	mu sync.Mutex // guards the fields below; never held while parked
 	// +checklocks:mu
 	threads map[uint64]*thread // goroutine id -> thread
@@ -65,7 +67,7 @@ func newScheduler(points []pause.Point) *scheduler {
 func (s *scheduler) start(operations []Operation) {
 	s.turnOn(operations)
 	for _, op := range operations {
-		go s.run(op)
+		s.operations.Go(func() { s.run(op) })
 	}
 	synctest.Wait()
 }

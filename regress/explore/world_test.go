@@ -46,11 +46,19 @@ type client struct {
 	world *world
 	trace *trace.Trace
 
-	reading string                   // the message being read, until it takes effect
-	subs    map[string]*subscription // what the client believes to be open, by id
-	acks    map[string]int           // CLOSED owed for CLOSE, by id
-	batches []int                    // frames of each take
-	gone    bool
+	gone bool
+
+	// mu guards the fields below. What a take or an eviction frees room for goes
+	// on in the same step, so it is held until what was taken or evicted is noted.
+	mu sync.Mutex
+	// +checklocks:mu
+	reading string // the message being read, until it takes effect
+	// +checklocks:mu
+	subs map[string]*subscription // what the client believes to be open, by id
+	// +checklocks:mu
+	acks map[string]int // CLOSED owed for CLOSE, by id
+	// +checklocks:mu
+	batches []int // frames of each take
 }
 
 // subscription is one that its client believes to be open.
@@ -75,14 +83,23 @@ func (w *world) connect(name string) *client {
 
 // send is the reader's part of a message.
 func (c *client) send(msg string) {
-	c.reading = msg
+	c.read(msg)
 	c.Send(msg)
 	c.takeEffect()
+}
+
+// read notes that the relay begins to read a message.
+func (c *client) read(msg string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reading = msg
 }
 
 // takeEffect notes that the message being read has taken effect, if it has not
 // done so before. Frames taken from here on belong to what follows it.
 func (c *client) takeEffect() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.reading == "" {
 		return
 	}
@@ -120,6 +137,8 @@ func (w *world) passing(thread string, p pause.Point) {
 // write takes what is queued, as the writer does, and reports whether there was
 // something.
 func (c *client) write() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	frames := c.Take()
 	c.batches = append(c.batches, len(frames))
 	for _, frame := range frames {
@@ -127,14 +146,14 @@ func (c *client) write() bool {
 		m, err := wire.DecodeRelay([]byte(frame))
 		require.NoError(c.world.t, err)
 		if m.Verb == "CLOSED" {
-			c.gotClosed(m)
+			c.gotClosedLocked(m)
 		}
 	}
 	return len(frames) > 0
 }
 
-// gotClosed checks that CLOSED is for the generation that the client believes in (G3).
-func (c *client) gotClosed(m wire.RelayMessage) {
+// gotClosedLocked checks that CLOSED is for the generation that the client believes in (G3).
+func (c *client) gotClosedLocked(m wire.RelayMessage) {
 	s := c.subs[m.Sub]
 	if s == nil && c.acks[m.Sub] > 0 {
 		c.acks[m.Sub]--
@@ -163,12 +182,12 @@ func (w *world) commit(ev *wire.Event) {
 }
 
 // evict ends h as a revocation does and notes whose CLOSED is due.
-func (w *world) evict(h *lifecycle.Handle) bool {
+func (c *client) evict(h *lifecycle.Handle) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	done := h.Evict(wire.Because(wire.Restricted, "no longer allowed"))
-	for _, c := range w.clients {
-		if s := c.subs[h.ID()]; done && s != nil && c.Conn == h.Conn() {
-			s.ended = true
-		}
+	if s := c.subs[h.ID()]; done && s != nil {
+		s.ended = true
 	}
 	return done
 }
