@@ -19,6 +19,7 @@ import (
 
 // FIELD_REPORTS 24.
 func TestGaugesReturnToZeroAfterChurn(t *testing.T) {
+	t.Parallel()
 	r := own(t)
 	for round := range 5 {
 		var peers []*peer
@@ -47,6 +48,7 @@ func TestGaugesReturnToZeroAfterChurn(t *testing.T) {
 
 // FIELD_REPORTS 24.
 func TestBadConfigurationOnReloadKeepsTheOldOneAndSaysSo(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "fencepost.toml")
 	write := func(s string) { require.NoError(t, os.WriteFile(file, []byte(s), 0o600)) }
@@ -77,6 +79,7 @@ func TestBadConfigurationOnReloadKeepsTheOldOneAndSaysSo(t *testing.T) {
 
 // E1: what was answered with OK is there after SIGKILL.
 func TestAcknowledgedEventsSurviveSIGKILL(t *testing.T) {
+	t.Parallel()
 	r := own(t)
 	p := r.dial(t)
 	topic := random()
@@ -96,6 +99,7 @@ func TestAcknowledgedEventsSurviveSIGKILL(t *testing.T) {
 
 // Drain: readers are told, 1001 is sent, and what was acknowledged is kept.
 func TestSIGTERMTellsEverySubscriptionAndCloses1001(t *testing.T) {
+	t.Parallel()
 	r := own(t)
 	p := r.dial(t)
 	topic := random()
@@ -116,6 +120,7 @@ func TestSIGTERMTellsEverySubscriptionAndCloses1001(t *testing.T) {
 
 // FIELD_REPORTS 25. A limit on the size of files stands for the full disk.
 func TestFullDiskIsAnErrorAndPasses(t *testing.T) {
+	t.Parallel()
 	r := own(t)
 	p := r.dial(t)
 	topic := random()

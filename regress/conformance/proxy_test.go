@@ -13,6 +13,7 @@ var proxied = []string{"NETWORK_TRUSTED_PROXIES=127.0.0.1,10.0.0.0/8", "NETWORK_
 
 // FIELD_REPORTS 24: the cap per address tells which address the relay took.
 func TestClientAddressIsTheRightmostUntrustedHop(t *testing.T) {
+	t.Parallel()
 	r := own(t, proxied...)
 	connect := func(forwarded ...string) int {
 		header := http.Header{}
@@ -53,6 +54,7 @@ func TestClientAddressIsTheRightmostUntrustedHop(t *testing.T) {
 
 // FIELD_REPORTS 24.
 func TestForwardedForIsIgnoredWithoutTrustedProxies(t *testing.T) {
+	t.Parallel()
 	r := own(t, "NETWORK_MAX_CONNECTIONS_PER_ADDRESS=1")
 	r.dial(t)
 	_, resp, err := r.connect(t, &websocket.DialOptions{HTTPHeader: http.Header{"X-Forwarded-For": {"192.0.2.1"}}})

@@ -18,7 +18,7 @@ var impatient = []string{
 	"QUEUE_ROOM_TIMEOUT=1s", "QUEUE_MAX_BYTES=1MiB", "QUEUE_MAX_FRAMES=2000",
 }
 
-// FIELD_REPORTS 21.
+// FIELD_REPORTS 21. It runs alone, because it waits for times.
 func TestDeadPeerIsNoticedAlthoughItSubscribes(t *testing.T) {
 	r := own(t, impatient...)
 	alive, topic := r.raw(t), random()
@@ -66,9 +66,10 @@ func settled(t *testing.T, r *relay) {
 // large publishes n events of about 16 KiB and returns their topic.
 func (p *peer) large(n int) (topic string) {
 	topic = random()
+	now := nostr.Now()
 	events := make([]*wire.Event, n)
 	for i := range events {
-		events[i] = signed(p.secret, 1, nostr.Now()-nostr.Timestamp(i), strings.Repeat("x", 16<<10), nostr.Tag{"t", topic})
+		events[i] = signed(p.secret, 1, now-nostr.Timestamp(i), strings.Repeat("x", 16<<10), nostr.Tag{"t", topic})
 	}
 	p.store(events...)
 	return topic
@@ -98,7 +99,7 @@ func TestClientThatAsksForMuchIsServedWhole(t *testing.T) {
 	require.Len(t, without(p.passed(), func(f frame) bool { return f.Event == nil || f.Event.ID != live.ID }), subs)
 }
 
-// FIELD_REPORTS 22.
+// FIELD_REPORTS 22. It runs alone, because it measures times.
 func TestClientThatNeverReadsIsCutWithoutDelayingOthers(t *testing.T) {
 	r := own(t, impatient...)
 	writer := r.dial(t)

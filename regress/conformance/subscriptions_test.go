@@ -147,10 +147,11 @@ func TestEveryFilterOfAREQCountsStoredAndLive(t *testing.T) {
 	p := target(t).dial(t)
 	var topics, filters []string
 	var want []string
+	now := nostr.Now()
 	for i, more := range []string{`"kinds":[1]`, `"authors":["` + public(p.secret) + `"]`, `"since":1`, `"limit":3`} {
 		topic := random()
 		topics, filters = append(topics, topic), append(filters, on(topic, more))
-		e := p.note(topic, nostr.Now()-nostr.Timestamp(i))
+		e := p.note(topic, now-nostr.Timestamp(i))
 		p.store(e)
 		want = append(want, e.ID)
 	}
