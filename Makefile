@@ -66,7 +66,7 @@ storm: ## storm a relay over real sockets and count stale frames
 	$(GO) test $(RACE) ./regress/storm -count=1 -v -timeout 30m
 
 conformance: build ## drive the built relay with real clients from npm
-	regress/conformance/run
+	regress/conformance/run $(BIN)
 
 fuzz: ## run every fuzz target for FUZZTIME
 	.ci/fuzz $(FUZZTIME)
