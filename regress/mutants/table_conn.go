@@ -19,7 +19,7 @@ var connMutants = []Mutant{
 		Suites: also(in("lifecycle", "TestRefusalEndsTheOlderGeneration"), "TestRefusalDuringFanoutIsTheLastFrame"),
 	},
 	{
-		Name: "too-many-keeps-predecessor-limit", Promise: "G5", Says: "A connection opens any number of subscriptions.",
+		Name: "subscriptions-unbounded", Promise: "G5", Says: "A connection opens any number of subscriptions.",
 		Edit:   Edit{"lifecycle/conn.go", "if c.current >= c.limits.Subscriptions {", "if false {"},
 		Suites: in("lifecycle", "TestTooManySubscriptionsAreRefused"),
 	},
