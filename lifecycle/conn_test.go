@@ -109,18 +109,6 @@ func TestDrainTellsEverySubscriptionBeforeItCloses(t *testing.T) {
 	require.Empty(t, c.Finish())
 }
 
-func TestTakeStopsAtItsSize(t *testing.T) {
-	t.Parallel()
-	c := newConn(t)
-	h := goLive(t, c, "a")
-	for i := 1; i <= 10; i++ {
-		h.Deliver(1<<10+1, event(i))
-	}
-	frames, done := c.Take(nil, 1)
-	require.Len(t, frames, 1)
-	require.False(t, done)
-}
-
 func TestQueryWaitsForAPlace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
