@@ -66,10 +66,10 @@ func (s *Session) replay(ctx context.Context, h *lifecycle.Handle) {
 	a := s.begun()
 	h.Begin(a)
 	s.pause.At(pause.ReqBegun)
-	more, err := s.sendStored(ctx, h, a)
+	hint, err := s.sendStored(ctx, h, a)
 	if err == nil {
 		s.pause.At(pause.ReqReplayed)
-		err = s.goLive(ctx, h, a, more)
+		err = s.goLive(ctx, h, a, hint)
 	}
 	if err != nil {
 		s.failed(h, err)
@@ -91,11 +91,11 @@ func (s *Session) failed(h *lifecycle.Handle, err error) {
 }
 
 // sendStored queues what the snapshot holds up to a, newest first.
-func (s *Session) sendStored(ctx context.Context, h *lifecycle.Handle, a store.Position) (more bool, err error) {
+func (s *Session) sendStored(ctx context.Context, h *lifecycle.Handle, a store.Position) (hint wire.Hint, err error) {
 	begin, sent := s.now(), 0
 	snap, err := s.store.Snapshot(ctx)
 	if err != nil {
-		return false, err
+		return wire.HintUnknown, err
 	}
 	defer func() { err = errors.Join(err, snap.Close()) }()
 	s.pause.At(pause.ReqSnapshot)
@@ -104,7 +104,7 @@ func (s *Session) sendStored(ctx context.Context, h *lifecycle.Handle, a store.P
 		MaxLimit: l.MaxLimit, DefaultLimit: l.DefaultLimit, MaxTotal: l.MaxTotal,
 	})
 	if err != nil {
-		return false, err
+		return wire.HintUnknown, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	defer func() { s.metrics.Query(s.now().Sub(begin), sent) }()
@@ -112,16 +112,16 @@ func (s *Session) sendStored(ctx context.Context, h *lifecycle.Handle, a store.P
 	for page := []store.Record(nil); ; {
 		page, err = rows.Next(ctx, page[:0], pageSize)
 		if errors.Is(err, io.EOF) {
-			return rows.More(), nil
+			return rows.Hint(), nil
 		}
 		if err != nil {
-			return false, err
+			return wire.HintUnknown, err
 		}
 		s.pause.At(pause.ReqPage)
 		n, err := replayPage(ctx, h, page, a)
 		sent += n
 		if err != nil {
-			return false, err
+			return wire.HintUnknown, err
 		}
 	}
 }
@@ -143,9 +143,9 @@ func replayPage(ctx context.Context, h *lifecycle.Handle, page []store.Record, a
 // goLive switches h to live. When its hold overflowed meanwhile, the log is read
 // from A to the new begun position instead, again and again, until the rest
 // fits (G8).
-func (s *Session) goLive(ctx context.Context, h *lifecycle.Handle, a store.Position, more bool) error {
+func (s *Session) goLive(ctx context.Context, h *lifecycle.Handle, a store.Position, hint wire.Hint) error {
 	for {
-		isLive, err := h.GoLive(more)
+		isLive, err := h.GoLive(hint)
 		if isLive || err != nil {
 			return err
 		}

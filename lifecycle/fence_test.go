@@ -47,7 +47,7 @@ func TestHoldIsBoundedInBytes(t *testing.T) {
 	for i := 1; i <= 3; i++ {
 		require.Equal(t, lifecycle.Held, h.Deliver(store.Position(i), large(1000)))
 	}
-	ok, err := h.GoLive(false)
+	ok, err := h.GoLive(wire.HintFinish)
 	require.NoError(t, err)
 	require.False(t, ok, "the third was not kept")
 }
@@ -60,7 +60,7 @@ func TestHoldThatDoesNotFitTheQueueIsReadFromTheLog(t *testing.T) {
 	for i := 1; i <= 5; i++ { // EOSE and the room for CLOSED leave four
 		require.Equal(t, lifecycle.Held, h.Deliver(store.Position(i), event(i)))
 	}
-	ok, err := h.GoLive(false)
+	ok, err := h.GoLive(wire.HintFinish)
 	require.NoError(t, err)
 	require.False(t, ok)
 	require.Equal(t, []string{"EOSE a"}, take(c))
@@ -228,7 +228,7 @@ func TestWhateverIsQueuedWakesTheWriter(t *testing.T) {
 		do   func()
 	}{
 		{"a stored event", func() { require.NoError(t, h.Replay(t.Context(), event(1))) }},
-		{"EOSE", func() { _, _ = h.GoLive(false) }}, // takes no error here
+		{"EOSE", func() { _, _ = h.GoLive(wire.HintFinish) }}, // takes no error here
 		{"a live event", func() { h.Deliver(2, event(2)) }},
 		{"CLOSED", func() { h.Evict(why) }},
 		{"an answer", func() { answer.Send(wire.AppendNotice(nil, why)) }},

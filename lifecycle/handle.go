@@ -128,16 +128,16 @@ func (h *Handle) awaitRoom(ctx context.Context, room <-chan struct{}) error {
 // GoLive ends the replay in one critical section: EOSE (once), what was held,
 // and the switch to live. It returns false when live frames were lost to the
 // hold or do not fit the queue now: the caller then calls Restart, reads the
-// log from the last A on, and tries again. more is NIP-67's hint.
-func (h *Handle) GoLive(more bool) (isLive bool, err error) {
-	isLive, err = h.goLive(more)
+// log from the last A on, and tries again. hint is that of EOSE (NIP-67).
+func (h *Handle) GoLive(hint wire.Hint) (isLive bool, err error) {
+	isLive, err = h.goLive(hint)
 	if isLive {
 		h.cancel() // the replay's context has done its work
 	}
 	return isLive, err
 }
 
-func (h *Handle) goLive(more bool) (isLive bool, err error) {
+func (h *Handle) goLive(hint wire.Hint) (isLive bool, err error) {
 	c := h.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,7 +146,7 @@ func (h *Handle) goLive(more bool) (isLive bool, err error) {
 	}
 	if !h.eosed {
 		h.eosed = true
-		h.pushReservedLocked(kindEOSE, wire.AppendEOSE(nil, h.id, more))
+		h.pushReservedLocked(kindEOSE, wire.AppendEOSE(nil, h.id, hint))
 	}
 	h.dropHeldLocked()
 	if h.overflowed || !c.queue.fits(len(h.hold), h.holdBytes) {

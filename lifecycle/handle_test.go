@@ -40,13 +40,13 @@ func TestReserveRetiresThePredecessorInTheSameStep(t *testing.T) {
 	require.True(t, newer.Current())
 	require.Equal(t, lifecycle.Dropped, older.Deliver(2, event(2)))
 	require.ErrorIs(t, older.Replay(t.Context(), event(3)), lifecycle.ErrRetired)
-	_, err = older.GoLive(false)
+	_, err = older.GoLive(wire.HintFinish)
 	require.ErrorIs(t, err, lifecycle.ErrRetired)
 	require.Error(t, older.Context().Err())
 
 	newer.Begin(2)
 	newer.Deliver(3, event(3))
-	_, err = newer.GoLive(false)
+	_, err = newer.GoLive(wire.HintFinish)
 	require.NoError(t, err)
 	require.Equal(t, []string{"EOSE a", "EVENT a 3"}, take(c))
 }
@@ -85,7 +85,7 @@ func TestNewerRequestMutesTheQueuedClosedOfAnOlderOne(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, old)
 	h.Begin(0)
-	_, err = h.GoLive(true)
+	_, err = h.GoLive(wire.HintMore)
 	require.NoError(t, err)
 	require.Equal(t, []string{"EOSE a"}, take(c))
 }
@@ -150,7 +150,7 @@ func TestLiveFramesWaitForTheReplay(t *testing.T) {
 	require.Equal(t, lifecycle.Dropped, h.Deliver(5, event(5)), "at A: stored")
 	require.Equal(t, lifecycle.Held, h.Deliver(6, event(6)))
 	require.NoError(t, h.Replay(t.Context(), event(2)))
-	ok, err := h.GoLive(false)
+	ok, err := h.GoLive(wire.HintFinish)
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.Equal(t, lifecycle.Dropped, h.Deliver(6, event(6)), "the high-water mark")
@@ -166,7 +166,7 @@ func TestOverflowedHoldIsReadFromTheLog(t *testing.T) {
 	for i := 1; i <= 3; i++ {
 		require.Equal(t, lifecycle.Held, h.Deliver(store.Position(i), event(i)))
 	}
-	ok, err := h.GoLive(false)
+	ok, err := h.GoLive(wire.HintFinish)
 	require.NoError(t, err)
 	require.False(t, ok)
 	h.Restart()
@@ -175,7 +175,7 @@ func TestOverflowedHoldIsReadFromTheLog(t *testing.T) {
 		require.NoError(t, h.Replay(t.Context(), event(i)))
 	}
 	h.Begin(3)
-	ok, err = h.GoLive(false)
+	ok, err = h.GoLive(wire.HintFinish)
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.Equal(t, []string{"EOSE a", "EVENT a 1", "EVENT a 2", "EVENT a 3", "EVENT a 4"}, take(c))
@@ -241,7 +241,7 @@ func TestDeadFramesDoNotPileUp(t *testing.T) {
 	for range 10_000 { // a client that replaces and never reads
 		h := reserve(t, c, "a")
 		h.Begin(0)
-		_, err := h.GoLive(false)
+		_, err := h.GoLive(wire.HintFinish)
 		require.NoError(t, err)
 		for i := 1; i <= 5; i++ {
 			h.Deliver(store.Position(i), event(i))

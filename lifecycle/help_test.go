@@ -51,7 +51,7 @@ func reserve(t testing.TB, c *lifecycle.Conn, id string) *lifecycle.Handle {
 func goLive(t testing.TB, c *lifecycle.Conn, id string) *lifecycle.Handle {
 	h := reserve(t, c, id)
 	h.Begin(0)
-	ok, err := h.GoLive(false)
+	ok, err := h.GoLive(wire.HintFinish)
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.Equal(t, []string{"EOSE " + id}, take(c))

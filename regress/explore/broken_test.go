@@ -140,7 +140,7 @@ func (c *client) replayUnchecked(_ context.Context, h *lifecycle.Handle) {
 	c.world.relay.Index.Add(h)
 	c.world.hook.At(pause.ReqIndexed)
 	h.Begin(c.world.relay.Follower.Begun())
-	if _, err := h.GoLive(false); err != nil {
+	if _, err := h.GoLive(wire.HintFinish); err != nil {
 		return // retired: whoever did it has taken the handle out of the index, it thinks
 	}
 }
@@ -155,7 +155,7 @@ func (c *client) replayIndexedLate(ctx context.Context, h *lifecycle.Handle) {
 	if err := c.replayUpTo(ctx, h, a); err != nil {
 		c.world.problem("replay: %v", err)
 	}
-	if _, err := h.GoLive(false); err != nil {
+	if _, err := h.GoLive(wire.HintFinish); err != nil {
 		c.world.problem("go live: %v", err)
 	}
 }

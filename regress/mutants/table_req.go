@@ -60,7 +60,7 @@ var reqMutants = []Mutant{
 	},
 	{
 		Name: "failed-query-sends-eose", Promise: "G6", Says: "A client takes half of the stored events for all of them.",
-		Edit:   Edit{"handlers/req.go", "more, err := s.sendStored(ctx, h, a)\n\tif err == nil {", "more, err := s.sendStored(ctx, h, a)\n\tif err == nil || ctx.Err() == nil {"},
+		Edit:   Edit{"handlers/req.go", "hint, err := s.sendStored(ctx, h, a)\n\tif err == nil {", "hint, err := s.sendStored(ctx, h, a)\n\tif err == nil || ctx.Err() == nil {"},
 		Suites: in(suites, "TestFailedQueryIsClosedAndNeverEOSE"),
 	},
 	{
@@ -80,7 +80,7 @@ var reqMutants = []Mutant{
 	},
 	{
 		Name: "hint-always-finish", Promise: "G6", Says: "EOSE says that all was sent although a limit hid events.",
-		Edit:   Edit{"handlers/req.go", "return rows.More(), nil", "return false, nil"},
+		Edit:   Edit{"handlers/req.go", "return rows.Hint(), nil", "return wire.HintFinish, nil"},
 		Suites: in(suites, "TestEOSESaysWhetherALimitHidEvents"),
 	},
 	{

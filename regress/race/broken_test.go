@@ -184,9 +184,9 @@ func (r *testRelay) open(c *testConn, s *testSub) {
 	if r.fault == noEOSE && !strings.HasPrefix(s.id, "barrier") {
 		return
 	}
-	c.push(wire.AppendEOSE(nil, s.id, false))
+	c.push(wire.AppendEOSE(nil, s.id, wire.HintFinish))
 	if r.fault == eoseTwice {
-		c.push(wire.AppendEOSE(nil, s.id, false))
+		c.push(wire.AppendEOSE(nil, s.id, wire.HintFinish))
 	}
 	if r.fault == seam {
 		s.after += 4

@@ -78,7 +78,7 @@ func TestARetiredGenerationTakesNothing(t *testing.T) {
 				w.client.Settle()
 				require.Equal(t, lifecycle.Dropped, h.Deliver(1, note(1, 1)))
 				require.ErrorIs(t, h.Replay(t.Context(), note(1, 1)), lifecycle.ErrRetired)
-				_, err := h.GoLive(false)
+				_, err := h.GoLive(wire.HintFinish)
 				require.ErrorIs(t, err, lifecycle.ErrRetired)
 				require.False(t, h.Evict(revoked))
 				require.Zero(t, w.client.Conn.Usage().Frames)

@@ -188,7 +188,7 @@ func closing(id string) string { return fmt.Sprintf(`["CLOSE",%q]`, id) }
 
 func frame(id string, ev *wire.Event) string { return string(wire.AppendEvent(nil, id, ev)) }
 
-func eose(id string) string { return string(wire.AppendEOSE(nil, id, false)) }
+func eose(id string) string { return string(wire.AppendEOSE(nil, id, wire.HintFinish)) }
 
 // verbs returns the verbs of frames, which is what most tests are about.
 func verbs(t *testing.T, frames []string) []string {

@@ -46,7 +46,7 @@ func serveIdle() {
 				if err != nil {
 					return
 				}
-				c.Query(h.Context(), "query", func(context.Context) { _, _ = h.GoLive(false) })
+				c.Query(h.Context(), "query", func(context.Context) { _, _ = h.GoLive(wire.HintFinish) })
 			}}
 		},
 		Limits: limits(), MaxMessage: 128 << 10, PingInterval: time.Minute, PongTimeout: time.Minute,

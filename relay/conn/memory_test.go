@@ -243,7 +243,7 @@ func TestTheEndOfTheServerEndsConnections(t *testing.T) {
 func TestConnectionsLeaveNothingBehind(t *testing.T) {
 	reserve := func(ctx context.Context, c *lifecycle.Conn, msg []byte) {
 		if h, _, err := c.Reserve(ctx, string(msg), nil); err == nil {
-			_, _ = h.GoLive(false)
+			_, _ = h.GoLive(wire.HintFinish)
 		}
 	}
 	inBubble(t, session{handle: reserve}, withPings, func(t *testing.T, r *relay) {

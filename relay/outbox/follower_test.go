@@ -102,7 +102,7 @@ func (w *world) subscribe(t *testing.T, id string, kind int) *lifecycle.Handle {
 	require.NoError(t, err)
 	w.index.all = append(w.index.all, h)
 	h.Begin(w.Begun())
-	live, err := h.GoLive(false)
+	live, err := h.GoLive(wire.HintFinish)
 	require.NoError(t, err)
 	require.True(t, live)
 	w.take(t)

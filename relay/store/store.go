@@ -184,10 +184,11 @@ type Rows interface {
 	// Next appends up to max (at least 1) records to dst and returns it; io.EOF
 	// comes alone, after the last record. It may read from disk and stops when ctx ends.
 	Next(ctx context.Context, dst []Record, max int) ([]Record, error)
-	// More reports, once Next returned io.EOF, whether a limit hid further
-	// matching events (NIP-67): some filter has a match beyond its own limit, or
-	// MaxTotal cut the answer. A limit of 0 hides nothing.
-	More() bool
+	// Hint says, once Next returned io.EOF, whether a limit hid further matching
+	// events (NIP-67): some filter has a match beyond its own limit, or MaxTotal
+	// cut the answer. It is unknown when finding out would take more than a short
+	// look, and when a filter with a limit of 0 was not looked at.
+	Hint() wire.Hint
 	Close() error
 }
 

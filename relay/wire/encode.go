@@ -63,13 +63,27 @@ func AppendOK(dst []byte, id string, ok bool, r Reason) []byte {
 	return append(dst, ']')
 }
 
-// AppendEOSE appends ["EOSE", sub, [hint]]: "more" or "finish" (NIP-67).
-func AppendEOSE(dst []byte, sub string, more bool) []byte {
+// Hint says whether an answer holds every stored event that matches (NIP-67).
+type Hint uint8
+
+const (
+	HintUnknown Hint = iota // nobody looked: the client should page
+	HintFinish              // everything was sent
+	HintMore                // more is stored than was sent
+)
+
+// AppendEOSE appends ["EOSE", sub, [hint]], without the third element when the
+// hint is unknown (NIP-67).
+func AppendEOSE(dst []byte, sub string, hint Hint) []byte {
 	dst = AppendString(append(dst, `["EOSE",`...), sub)
-	if more {
+	switch hint {
+	case HintFinish:
+		return append(dst, `,["finish"]]`...)
+	case HintMore:
 		return append(dst, `,["more"]]`...)
+	default:
+		return append(dst, ']')
 	}
-	return append(dst, `,["finish"]]`...)
 }
 
 // AppendClosed appends ["CLOSED", sub, reason].

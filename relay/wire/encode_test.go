@@ -23,8 +23,8 @@ func TestFramesReadAsWritten(t *testing.T) {
 		`["EVENT","s",` + string(e.Raw()) + `]`:        wire.AppendEvent(nil, "s", e),
 		`["OK","i",true,""]`:                           wire.AppendOK(nil, "i", true, wire.Reason{}),
 		`["OK","i",false,"pow: more"]`:                 wire.AppendOK(nil, "i", false, wire.Because(wire.PoW, "more")),
-		`["EOSE","s",["more"]]`:                        wire.AppendEOSE(nil, "s", true),
-		`["EOSE","s",["finish"]]`:                      wire.AppendEOSE(nil, "s", false),
+		`["EOSE","s",["more"]]`:                        wire.AppendEOSE(nil, "s", wire.HintMore),
+		`["EOSE","s",["finish"]]`:                      wire.AppendEOSE(nil, "s", wire.HintFinish),
 		`["CLOSED","s","error: x"]`:                    wire.AppendClosed(nil, "s", wire.Because(wire.Failed, "x")),
 		`["NOTICE","invalid: x"]`:                      wire.AppendNotice(nil, wire.Because(wire.Invalid, "x")),
 		`["AUTH","c"]`:                                 wire.AppendAuth(nil, "c"),
@@ -63,7 +63,7 @@ func TestEncodingAllocatesNothingElse(t *testing.T) {
 	allocs := testing.AllocsPerRun(100, func() {
 		_ = wire.AppendEvent(buf, "sub", e)
 		_ = wire.AppendOK(buf, e.ID, true, wire.Reason{})
-		_ = wire.AppendEOSE(buf, "sub", true)
+		_ = wire.AppendEOSE(buf, "sub", wire.HintMore)
 		_ = wire.AppendCount(buf, "sub", 5, false)
 	})
 	require.Zero(t, allocs)

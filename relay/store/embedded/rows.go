@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fencepost/relay/store"
+	"fencepost/relay/wire"
 )
 
 // union is several walks in one order, each event once. Each walk counts an
@@ -119,11 +120,18 @@ func (r *rows) step(ctx context.Context) (record store.Record, ok bool, err erro
 	return store.Record{Position: store.Position(next.position), Event: next.event}, true, nil
 }
 
-// More implements store.Rows.
-func (r *rows) More() bool {
+// Hint implements store.Rows.
+func (r *rows) Hint() wire.Hint {
 	r.snapshot.mu.Lock()
 	defer r.snapshot.mu.Unlock()
-	return r.more && errors.Is(r.err, io.EOF)
+	switch {
+	case !errors.Is(r.err, io.EOF):
+		return wire.HintUnknown
+	case r.more:
+		return wire.HintMore
+	default:
+		return wire.HintFinish
+	}
 }
 
 // Close implements store.Rows; it may be called more than once.

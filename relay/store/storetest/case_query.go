@@ -209,7 +209,7 @@ var queryCases = map[string]func(t *testing.T, s *subject){
 		require.Equal(t, []string{n[0].ID, old.ID}, []string{records[0].Event.ID, records[1].Event.ID})
 		require.Equal(t, store.Position(1), records[0].Position)
 		require.Equal(t, store.Position(2), records[1].Position)
-		require.False(t, rows.More())
+		require.Equal(t, wire.HintUnknown, rows.Hint())
 		_, err = rows.Next(t.Context(), nil, 10)
 		require.ErrorIs(t, err, io.EOF)
 		require.NoError(t, rows.Close())

@@ -119,6 +119,15 @@ func (r *rows) Next(ctx context.Context, dst []store.Record, limit int) ([]store
 	return dst, nil
 }
 
-func (r *rows) More() bool { return r.ended && r.more }
+func (r *rows) Hint() wire.Hint {
+	switch {
+	case !r.ended:
+		return wire.HintUnknown
+	case r.more:
+		return wire.HintMore
+	default:
+		return wire.HintFinish
+	}
+}
 
 func (r *rows) Close() error { return nil }

@@ -182,7 +182,7 @@ func ask(t require.TestingT, snap store.Snapshot, opt store.QueryOptions, filter
 			events = append(events, r.Event)
 		}
 	}
-	more = rows.More()
+	more = rows.Hint() == wire.HintMore
 	require.NoError(t, rows.Close())
 	return events, more
 }
