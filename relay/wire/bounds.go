@@ -16,3 +16,13 @@ func (f *Filter) Values() int {
 	}
 	return n
 }
+
+// Weight returns what filters cost in memory, in no unit: for each filter one,
+// one for each tag name and one for each list value.
+func Weight(filters []*Filter) int {
+	n := 0
+	for _, f := range filters {
+		n += 1 + len(f.Tags) + f.Values()
+	}
+	return n
+}

@@ -28,3 +28,16 @@ func TestValuesCountsWhatIsKept(t *testing.T) {
 	require.Equal(t, 7, f.Values())
 	require.Zero(t, wire.NewFilter(nostr.Filter{}).Values())
 }
+
+func TestWeightCountsFiltersTagNamesAndValues(t *testing.T) {
+	full := wire.NewFilter(nostr.Filter{
+		IDs: []string{"a"}, Authors: []string{"b", "c"}, Kinds: []int{1, 2, 3},
+		Tags: nostr.TagMap{"t": {"x", "y"}, "e": {}},
+	})
+	empty := wire.NewFilter(nostr.Filter{})
+
+	require.Zero(t, wire.Weight(nil))
+	require.Equal(t, 1, wire.Weight([]*wire.Filter{empty}))
+	require.Equal(t, 8+2+1, wire.Weight([]*wire.Filter{full}))
+	require.Equal(t, 11+1+11, wire.Weight([]*wire.Filter{full, empty, full}))
+}
