@@ -54,7 +54,8 @@ type rows struct {
 	snapshot *snapshot
 	reader   *reader
 	union    union
-	maxTotal int // 0 is no bound
+	maxTotal int  // 0 is no bound
+	unasked  bool // a filter has a limit of 0
 
 	given int
 	done  bool  // nothing follows; the next call says so
@@ -129,6 +130,8 @@ func (r *rows) Hint() wire.Hint {
 		return wire.HintUnknown
 	case r.more:
 		return wire.HintMore
+	case r.unasked:
+		return wire.HintUnknown
 	default:
 		return wire.HintFinish
 	}

@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -42,7 +43,8 @@ func (s *snapshot) Query(ctx context.Context, filters []*wire.Filter, opt store.
 		return nil, errors.Join(err, r.close())
 	}
 	s.readers = append(s.readers, r)
-	return &rows{snapshot: s, reader: r, union: union{walks: walks}, maxTotal: opt.MaxTotal}, nil
+	unasked := slices.ContainsFunc(filters, func(f *wire.Filter) bool { return opt.Limit(f) == 0 })
+	return &rows{snapshot: s, reader: r, union: union{walks: walks}, maxTotal: opt.MaxTotal, unasked: unasked}, nil
 }
 
 // Count implements store.Snapshot. Events are read only where an index entry

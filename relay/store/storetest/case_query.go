@@ -24,9 +24,9 @@ var queryCases = map[string]func(t *testing.T, s *subject){
 			if limit == 0 {
 				continue
 			}
-			got, more := s.query(store.QueryOptions{}, nostr.Filter{Limit: limit})
+			got, hint := s.query(store.QueryOptions{}, nostr.Filter{Limit: limit})
 			require.Equal(t, want, ids(got))
-			require.True(t, more)
+			require.Equal(t, wire.HintMore, hint)
 		}
 	},
 	"since and until are inclusive": func(_ *testing.T, s *subject) {
@@ -85,9 +85,9 @@ var queryCases = map[string]func(t *testing.T, s *subject){
 			{IDs: []string{e.ID, e.ID}},
 			{},
 		}
-		got, more := s.query(store.QueryOptions{}, filters...)
+		got, hint := s.query(store.QueryOptions{}, filters...)
 		require.Equal(t, []string{e.ID}, ids(got))
-		require.False(t, more)
+		require.Equal(t, wire.HintFinish, hint)
 		n, exact := s.count(0, filters...)
 		require.Equal(t, 1, n)
 		require.True(t, exact)
@@ -95,13 +95,13 @@ var queryCases = map[string]func(t *testing.T, s *subject){
 	"each filter has its own limit": func(t *testing.T, s *subject) {
 		n := notes(0, 6)
 		s.put(n...)
-		got, more := s.query(store.QueryOptions{},
+		got, hint := s.query(store.QueryOptions{},
 			nostr.Filter{Until: ptr(start + 2), Limit: 2}, nostr.Filter{Since: ptr(start + 4)})
 		require.Equal(t, ids([]*wire.Event{n[5], n[4], n[2], n[1]}), ids(got))
-		require.True(t, more)
-		got, more = s.query(store.QueryOptions{}, nostr.Filter{Limit: 6}, nostr.Filter{Limit: 9})
+		require.Equal(t, wire.HintMore, hint)
+		got, hint = s.query(store.QueryOptions{}, nostr.Filter{Limit: 6}, nostr.Filter{Limit: 9})
 		require.Len(t, got, 6)
-		require.False(t, more, "six of six hide nothing")
+		require.Equal(t, wire.HintFinish, hint, "six of six hide nothing")
 	},
 	"limits are clamped and defaulted": func(t *testing.T, s *subject) {
 		s.put(notes(0, 6)...)
@@ -109,37 +109,46 @@ var queryCases = map[string]func(t *testing.T, s *subject){
 			opt  store.QueryOptions
 			f    nostr.Filter
 			want int
-			more bool
+			hint wire.Hint
 		}{
-			{store.QueryOptions{MaxLimit: 4}, nostr.Filter{Limit: 500}, 4, true},
-			{store.QueryOptions{MaxLimit: 4}, nostr.Filter{}, 4, true},
-			{store.QueryOptions{MaxLimit: 4, DefaultLimit: 2}, nostr.Filter{}, 2, true},
-			{store.QueryOptions{MaxLimit: 4, DefaultLimit: 9}, nostr.Filter{}, 4, true},
-			{store.QueryOptions{DefaultLimit: 2}, nostr.Filter{Limit: 5}, 5, true},
-			{store.QueryOptions{DefaultLimit: 2}, nostr.Filter{LimitZero: true}, 0, false},
-			{store.QueryOptions{MaxTotal: 3}, nostr.Filter{}, 3, true},
-			{store.QueryOptions{MaxTotal: 6}, nostr.Filter{}, 6, false},
-			{store.QueryOptions{MaxLimit: 6, MaxTotal: 6}, nostr.Filter{}, 6, false},
+			{store.QueryOptions{MaxLimit: 4}, nostr.Filter{Limit: 500}, 4, wire.HintMore},
+			{store.QueryOptions{MaxLimit: 4}, nostr.Filter{}, 4, wire.HintMore},
+			{store.QueryOptions{MaxLimit: 4, DefaultLimit: 2}, nostr.Filter{}, 2, wire.HintMore},
+			{store.QueryOptions{MaxLimit: 4, DefaultLimit: 9}, nostr.Filter{}, 4, wire.HintMore},
+			{store.QueryOptions{DefaultLimit: 2}, nostr.Filter{Limit: 5}, 5, wire.HintMore},
+			{store.QueryOptions{DefaultLimit: 2}, nostr.Filter{LimitZero: true}, 0, wire.HintUnknown},
+			{store.QueryOptions{MaxTotal: 3}, nostr.Filter{}, 3, wire.HintMore},
+			{store.QueryOptions{MaxTotal: 6}, nostr.Filter{}, 6, wire.HintFinish},
+			{store.QueryOptions{MaxLimit: 6, MaxTotal: 6}, nostr.Filter{}, 6, wire.HintFinish},
 		} {
-			got, more := s.query(c.opt, c.f)
+			got, hint := s.query(c.opt, c.f)
 			require.Len(t, got, c.want, "%+v %+v", c.opt, c.f)
-			require.Equal(t, c.more, more, "%+v %+v", c.opt, c.f)
+			require.Equal(t, c.hint, hint, "%+v %+v", c.opt, c.f)
 		}
 	},
 	"a limit of 0 adds nothing to other filters": func(t *testing.T, s *subject) {
 		n := notes(0, 2)
 		s.put(n...)
-		got, more := s.query(store.QueryOptions{}, nostr.Filter{LimitZero: true}, nostr.Filter{IDs: []string{n[0].ID}})
-		require.Equal(t, []string{n[0].ID}, ids(got))
-		require.False(t, more)
+		for _, c := range []struct {
+			f    nostr.Filter
+			want string
+			hint wire.Hint
+		}{
+			{nostr.Filter{IDs: []string{n[0].ID}}, n[0].ID, wire.HintUnknown},
+			{nostr.Filter{Limit: 1}, n[1].ID, wire.HintMore},
+		} {
+			got, hint := s.query(store.QueryOptions{}, nostr.Filter{LimitZero: true}, c.f)
+			require.Equal(t, []string{c.want}, ids(got))
+			require.Equal(t, c.hint, hint)
+		}
 	},
 	"the total is cut over all filters": func(t *testing.T, s *subject) {
 		n := notes(0, 6)
 		s.put(n...)
 		opt := store.QueryOptions{MaxTotal: 3}
-		got, more := s.query(opt, nostr.Filter{Until: ptr(start + 2)}, nostr.Filter{Since: ptr(start + 3), Limit: 2})
+		got, hint := s.query(opt, nostr.Filter{Until: ptr(start + 2)}, nostr.Filter{Since: ptr(start + 3), Limit: 2})
 		require.Equal(t, ids([]*wire.Event{n[5], n[4], n[2]}), ids(got))
-		require.True(t, more)
+		require.Equal(t, wire.HintMore, hint)
 	},
 	"pages by until lose no tie": func(t *testing.T, s *subject) {
 		want := make(map[string]bool)
@@ -150,11 +159,11 @@ var queryCases = map[string]func(t *testing.T, s *subject){
 		}
 		until := int64(1000)
 		for range 100 {
-			page, more := s.query(store.QueryOptions{}, nostr.Filter{Until: ptr(until), Limit: 9})
+			page, hint := s.query(store.QueryOptions{}, nostr.Filter{Until: ptr(until), Limit: 9})
 			for _, e := range page {
 				delete(want, e.ID)
 			}
-			if !more {
+			if hint != wire.HintMore {
 				break
 			}
 			until = int64(page[len(page)-1].CreatedAt)
@@ -183,14 +192,14 @@ var queryCases = map[string]func(t *testing.T, s *subject){
 			batch = append(batch, Draft{Key: i, Kind: 1, At: start + int64(i)}.Event())
 		}
 		s.append(batch...)
-		got, more := s.query(store.QueryOptions{}, f)
+		got, hint := s.query(store.QueryOptions{}, f)
 		require.Len(t, got, 1000)
-		require.False(t, more)
+		require.Equal(t, wire.HintFinish, hint)
 		require.Equal(t, Key(999), got[0].PubKey)
 		f.Limit = 10
-		got, more = s.query(store.QueryOptions{}, f)
+		got, hint = s.query(store.QueryOptions{}, f)
 		require.Equal(t, Key(990), got[9].PubKey)
-		require.True(t, more)
+		require.Equal(t, wire.HintMore, hint)
 		n, _ := s.count(0, f)
 		require.Equal(t, 1000, n)
 	},

@@ -144,10 +144,10 @@ func (m *model) compareAnswers(t *rapid.T) {
 	for i, s := range []store.Store{m.fake, m.real} {
 		snap, err := s.Snapshot(ctx)
 		require.NoError(t, err)
-		events, more := ask(t, snap, opt, filters...)
+		events, hint := ask(t, snap, opt, filters...)
 		n, exact, err := snap.Count(ctx, prepare(filters), limit)
 		require.NoError(t, err)
-		answers[i] = [4]any{ids(events), more, n, exact}
+		answers[i] = [4]any{ids(events), hint, n, exact}
 		require.NoError(t, snap.Close())
 	}
 	require.Equal(t, answers[0], answers[1], "%v %+v count to %d", filters, opt, limit)

@@ -23,15 +23,17 @@ func (s *snapshot) Query(ctx context.Context, filters []*wire.Filter, opt store.
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
-	out := &rows{snapshot: s}
+	out := &rows{snapshot: s, hint: wire.HintFinish}
 	kept := make(map[store.Position]store.Record)
-	now := s.fake.now().Unix()
+	now, more := s.fake.now().Unix(), false
 	for _, f := range filters {
 		found := s.matching(now, f)
 		limit := opt.Limit(f)
+		if limit == 0 {
+			out.hint = wire.HintUnknown
+		}
 		if len(found) > limit {
-			found = found[:limit]
-			out.more = out.more || limit > 0
+			found, more = found[:limit], more || limit > 0
 		}
 		for _, r := range found {
 			kept[r.Position] = r
@@ -42,7 +44,10 @@ func (s *snapshot) Query(ctx context.Context, filters []*wire.Filter, opt store.
 	}
 	sortNewest(out.left)
 	if opt.MaxTotal > 0 && len(out.left) > opt.MaxTotal {
-		out.left, out.more = out.left[:opt.MaxTotal], true
+		out.left, more = out.left[:opt.MaxTotal], true
+	}
+	if more {
+		out.hint = wire.HintMore
 	}
 	return out, nil
 }
@@ -101,7 +106,7 @@ func sortNewest(records []store.Record) {
 type rows struct {
 	snapshot *snapshot
 	left     []store.Record
-	more     bool
+	hint     wire.Hint
 	ended    bool
 }
 
@@ -120,14 +125,10 @@ func (r *rows) Next(ctx context.Context, dst []store.Record, limit int) ([]store
 }
 
 func (r *rows) Hint() wire.Hint {
-	switch {
-	case !r.ended:
+	if !r.ended {
 		return wire.HintUnknown
-	case r.more:
-		return wire.HintMore
-	default:
-		return wire.HintFinish
 	}
+	return r.hint
 }
 
 func (r *rows) Close() error { return nil }

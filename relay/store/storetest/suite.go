@@ -110,9 +110,9 @@ func (s *subject) holds(want ...*wire.Event) {
 // answers requires exactly these events for one filter, by query and by count.
 func (s *subject) answers(f nostr.Filter, want ...*wire.Event) {
 	s.t.Helper()
-	got, more := s.query(store.QueryOptions{}, f)
+	got, hint := s.query(store.QueryOptions{}, f)
 	require.Equal(s.t, ids(want), ids(got))
-	require.False(s.t, more)
+	require.Equal(s.t, wire.HintFinish, hint)
 	n, exact := s.count(0, f)
 	require.Equal(s.t, len(want), n)
 	require.True(s.t, exact)
@@ -125,12 +125,12 @@ func (s *subject) snapshot() store.Snapshot {
 	return snap
 }
 
-func (s *subject) query(opt store.QueryOptions, filters ...nostr.Filter) (events []*wire.Event, more bool) {
+func (s *subject) query(opt store.QueryOptions, filters ...nostr.Filter) (events []*wire.Event, hint wire.Hint) {
 	s.t.Helper()
 	snap := s.snapshot()
-	events, more = ask(s.t, snap, opt, filters...)
+	events, hint = ask(s.t, snap, opt, filters...)
 	require.NoError(s.t, snap.Close())
-	return events, more
+	return events, hint
 }
 
 func (s *subject) count(limit int, filters ...nostr.Filter) (n int, exact bool) {
@@ -163,7 +163,7 @@ func readLog(t require.TestingT, from store.Store) (all []store.Entry) {
 }
 
 // ask drains a query in pages of two.
-func ask(t require.TestingT, snap store.Snapshot, opt store.QueryOptions, filters ...nostr.Filter) (events []*wire.Event, more bool) {
+func ask(t require.TestingT, snap store.Snapshot, opt store.QueryOptions, filters ...nostr.Filter) (events []*wire.Event, hint wire.Hint) {
 	ctx := context.Background()
 	rows, err := snap.Query(ctx, prepare(filters), opt)
 	require.NoError(t, err)
@@ -182,9 +182,9 @@ func ask(t require.TestingT, snap store.Snapshot, opt store.QueryOptions, filter
 			events = append(events, r.Event)
 		}
 	}
-	more = rows.Hint() == wire.HintMore
+	hint = rows.Hint()
 	require.NoError(t, rows.Close())
-	return events, more
+	return events, hint
 }
 
 func prepare(filters []nostr.Filter) []*wire.Filter {
