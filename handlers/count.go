@@ -19,19 +19,28 @@ func (s *Session) count(ctx context.Context, m *wire.CountMessage) {
 		answer.Send(wire.AppendClosed(nil, m.ID, reason(err, "could not read the filters")))
 		return
 	}
+	weight := wire.Weight(m.Filters)
+	if !s.conn.Charge(weight) { // waiting COUNTs would fill the memory with their filters
+		answer.Send(wire.AppendClosed(nil, m.ID, wire.Because(wire.RateLimited, "too many filter values on this connection")))
+		return
+	}
 	started := s.conn.Query(ctx, "count", func(ctx context.Context) {
+		defer s.conn.Discharge(weight)
 		n, exact, err := s.countStored(ctx, m.Filters)
 		switch {
 		case err == nil:
 			answer.Send(wire.AppendCount(nil, m.ID, n, exact))
 		case ctx.Err() != nil:
 			answer.Drop()
+		case errors.Is(err, errTimeout):
+			answer.Send(wire.AppendClosed(nil, m.ID, errTimeout))
 		default:
 			s.log.Error("count failed", "conn", s.conn.ID(), "err", err)
 			answer.Send(wire.AppendClosed(nil, m.ID, wire.Because(wire.Failed, "could not count")))
 		}
 	})
 	if !started {
+		s.conn.Discharge(weight)
 		answer.Drop()
 	}
 }
@@ -43,11 +52,16 @@ func (s *Session) countStored(ctx context.Context, filters []*wire.Filter) (n in
 		return 0, false, err
 	}
 	defer func() { err = errors.Join(err, snap.Close()) }()
-	most := s.limits.Load().MaxCount
+	l := s.limits.Load()
+	most := l.MaxCount
 	if most == 0 {
 		most = math.MaxInt
 	}
-	n, exact, err = snap.Count(ctx, filters, most)
+	work := budget{left: l.QueryTimeout}
+	err = work.spend(ctx, func(ctx context.Context) (err error) {
+		n, exact, err = snap.Count(ctx, filters, most)
+		return err
+	})
 	s.metrics.Query(s.now().Sub(begin), 0)
 	return n, exact, err
 }

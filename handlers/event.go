@@ -123,6 +123,11 @@ func (s *Session) commit(ctx context.Context, batch []*submission) {
 
 // answerEvent sends OK (NIP-01). E1: OK true is for what is durable.
 func (s *Session) answerEvent(answer lifecycle.Answer, ev *wire.Event, err error) {
+	if errors.Is(err, context.Canceled) { // the client left before the commit was begun
+		s.metrics.EventOutcome("abandoned")
+		answer.Drop()
+		return
+	}
 	ok, r := verdict(err)
 	if r.Prefix == wire.Failed {
 		s.log.Error("event not saved", "conn", s.conn.ID(), "event", ev.ID, "err", err)

@@ -57,6 +57,7 @@ type Options struct {
 type Limits struct {
 	Filters      int // a REQ or COUNT
 	FilterValues int // list values of one filter
+	Values       int // list values of all filters of a REQ or COUNT
 	MaxLimit     int // stored events of one filter
 	DefaultLimit int // the same for a filter without limit
 	MaxTotal     int // stored events of one REQ
@@ -66,6 +67,7 @@ type Limits struct {
 	Content      int // characters of an event's content
 	MinPoW       int // leading zero bits of an id (NIP-13)
 
+	QueryTimeout  time.Duration // how long the store may work for one REQ or COUNT
 	CreatedPast   time.Duration // how far created_at may lie back
 	CreatedFuture time.Duration // how far it may lie ahead
 	AuthWindow    time.Duration // how far created_at of an AUTH event may be off (NIP-42)

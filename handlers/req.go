@@ -42,7 +42,9 @@ func (s *Session) checkFilters(filters []*wire.Filter) error {
 	if l.Filters > 0 && len(filters) > l.Filters {
 		return wire.Because(wire.Invalid, fmt.Sprintf("more than %d filters", l.Filters))
 	}
+	values := 0
 	for _, f := range filters {
+		values += f.Values()
 		if f.Search != "" {
 			return wire.Because(wire.Unsupported, "this relay has no search")
 		}
@@ -50,12 +52,18 @@ func (s *Session) checkFilters(filters []*wire.Filter) error {
 			return wire.Because(wire.Invalid, fmt.Sprintf("more than %d values in a filter", l.FilterValues))
 		}
 	}
+	if l.Values > 0 && values > l.Values {
+		return wire.Because(wire.Invalid, fmt.Sprintf("more than %d values in all filters", l.Values))
+	}
 	return s.access.MayRead(s.Keys(), filters)
 }
 
 // replay runs a generation from reserved to live. It ends early, and silently,
 // when the generation is retired; a failure ends it with CLOSED (G6).
 func (s *Session) replay(ctx context.Context, h *lifecycle.Handle) {
+	if ctx.Err() != nil {
+		return // retired while it waited for a place: thousands of index entries for nothing
+	}
 	s.pause.At(pause.ReqStarted)
 	s.index.Add(h)
 	s.pause.At(pause.ReqIndexed)
@@ -83,6 +91,10 @@ func (s *Session) failed(h *lifecycle.Handle, err error) {
 		return // whoever retired it has taken it out of the index
 	case errors.Is(err, lifecycle.ErrSlow):
 		s.metrics.SubscriptionEnded("slow")
+	case errors.Is(err, errTimeout):
+		if h.Evict(errTimeout) {
+			s.metrics.SubscriptionEnded("timeout")
+		}
 	case h.Evict(wire.Because(wire.Failed, "could not read the stored events")):
 		s.metrics.SubscriptionEnded(string(wire.Failed))
 		s.log.Error("query failed", "conn", s.conn.ID(), "sub", h.ID(), "err", err)
@@ -100,8 +112,13 @@ func (s *Session) sendStored(ctx context.Context, h *lifecycle.Handle, a store.P
 	defer func() { err = errors.Join(err, snap.Close()) }()
 	s.pause.At(pause.ReqSnapshot)
 	l := s.limits.Load()
-	rows, err := snap.Query(ctx, h.Filters(), store.QueryOptions{
-		MaxLimit: l.MaxLimit, DefaultLimit: l.DefaultLimit, MaxTotal: l.MaxTotal,
+	work := budget{left: l.QueryTimeout}
+	var rows store.Rows
+	err = work.spend(ctx, func(ctx context.Context) (err error) {
+		rows, err = snap.Query(ctx, h.Filters(), store.QueryOptions{
+			MaxLimit: l.MaxLimit, DefaultLimit: l.DefaultLimit, MaxTotal: l.MaxTotal,
+		})
+		return err
 	})
 	if err != nil {
 		return wire.HintUnknown, err
@@ -110,7 +127,10 @@ func (s *Session) sendStored(ctx context.Context, h *lifecycle.Handle, a store.P
 	defer func() { s.metrics.Query(s.now().Sub(begin), sent) }()
 
 	for page := []store.Record(nil); ; {
-		page, err = rows.Next(ctx, page[:0], pageSize)
+		err = work.spend(ctx, func(ctx context.Context) (err error) {
+			page, err = rows.Next(ctx, page[:0], pageSize)
+			return err
+		})
 		if errors.Is(err, io.EOF) {
 			return rows.Hint(), nil
 		}

@@ -52,6 +52,8 @@ type Conn struct {
 	// +checklocks:mu
 	current int // generations that are not retired
 	// +checklocks:mu
+	weight int // of the filters of current generations and running COUNTs
+	// +checklocks:mu
 	ended []*Handle // retired by Close, for Finish to return
 	// +checklocks:mu
 	answers int // reserved and not sent
@@ -128,7 +130,9 @@ func (c *Conn) Reserve(ctx context.Context, id string, filters []*wire.Filter) (
 }
 
 func (c *Conn) newHandle(id string, filters []*wire.Filter) *Handle {
-	return &Handle{conn: c, id: id, filters: filters, prefix: wire.AppendEventPrefix(nil, id)}
+	return &Handle{
+		conn: c, id: id, filters: filters, weight: wire.Weight(filters), prefix: wire.AppendEventPrefix(nil, id),
+	}
 }
 
 func (c *Conn) tryReserve(h *Handle) (got, old *Handle, room <-chan struct{}, err error) {
@@ -142,10 +146,12 @@ func (c *Conn) tryReserve(h *Handle) (got, old *Handle, room <-chan struct{}, er
 		return nil, nil, c.roomLocked(), nil
 	}
 	old = c.supersedeLocked(h.id)
-	if c.current >= c.limits.Subscriptions {
-		c.refuseLocked(h, wire.Because(wire.RateLimited, "too many subscriptions on this connection"))
+	if r := c.overLocked(h); r != (wire.Reason{}) {
+		c.refuseLocked(h, r)
 		return nil, old, nil, nil
 	}
+	h.charged = h.weight
+	c.weight += h.charged
 	h.reserved = eose + closed
 	c.queue.reserve(2, h.reserved)
 	c.slots[h.id] = h
@@ -190,6 +196,18 @@ func (c *Conn) refuseLocked(h *Handle, r wire.Reason) {
 	c.queue.reserve(1, 0)
 	c.current++
 	h.endLocked(r)
+}
+
+// overLocked returns why h would be one too many, or nothing.
+func (c *Conn) overLocked(h *Handle) wire.Reason {
+	switch {
+	case c.current >= c.limits.Subscriptions:
+		return wire.Because(wire.RateLimited, "too many subscriptions on this connection")
+	case c.weight+h.weight > c.limits.Weight:
+		return wire.Because(wire.RateLimited, "too many filter values on this connection")
+	default:
+		return wire.Reason{}
+	}
 }
 
 // supersedeLocked ends whatever id stood for: a current generation is retired

@@ -33,6 +33,7 @@ type Handle struct {
 	conn    *Conn
 	id      string
 	filters []*wire.Filter
+	weight  int    // of the filters
 	prefix  []byte // what stands before the event in an EVENT frame
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -46,6 +47,7 @@ type Handle struct {
 	eosed      bool // EOSE has been queued
 	closing    bool // CLOSED is queued and still wanted
 	reserved   int  // bytes reserved for EOSE and CLOSED
+	charged    int  // weight counted for this generation
 	// What the queue counts for this generation.
 	queued, queuedBytes int
 }
@@ -289,6 +291,7 @@ func (h *Handle) retireLocked() {
 	c.queue.forget(h)
 	c.queue.compact()
 	c.current--
+	c.weight -= h.charged
 	if c.slots[h.id] == h {
 		delete(c.slots, h.id)
 	}

@@ -17,7 +17,7 @@ import (
 func limits() lifecycle.Limits {
 	return lifecycle.Limits{
 		QueueFrames: 64, QueueBytes: 1 << 16, HoldFrames: 8, HoldBytes: 1 << 14,
-		Subscriptions: 4, Queries: 2, Pending: 8, PendingBytes: 1 << 16, RoomTimeout: time.Second,
+		Subscriptions: 4, Weight: 1 << 16, Queries: 2, Pending: 8, PendingBytes: 1 << 16, RoomTimeout: time.Second,
 	}
 }
 

@@ -12,6 +12,7 @@ type Limits struct {
 	HoldFrames    int           // live frames kept while a subscription replays
 	HoldBytes     int           // their bytes
 	Subscriptions int           // generations that are not retired
+	Weight        int           // wire.Weight of their filters and of running COUNTs
 	Queries       int           // stored queries that run at once
 	Pending       int           // events read and not yet answered
 	PendingBytes  int           // their bytes

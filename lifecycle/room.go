@@ -62,6 +62,26 @@ func (a Answer) Drop() {
 	c.freedLocked()
 }
 
+// Charge counts the weight of a COUNT's filters and reports whether the connection
+// may have them in memory beside those of its subscriptions. Discharge gives the
+// weight back.
+func (c *Conn) Charge(weight int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.weight+weight > c.limits.Weight {
+		return false
+	}
+	c.weight += weight
+	return true
+}
+
+// Discharge gives back what Charge counted.
+func (c *Conn) Discharge(weight int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.weight -= weight
+}
+
 // Notify queues an unsolicited frame (NOTICE, the AUTH challenge) and reports
 // whether there was room; the caller counts what was dropped.
 func (c *Conn) Notify(text []byte) bool {
@@ -130,6 +150,7 @@ type Usage struct {
 	Subscriptions int // generations that are not retired
 	Frames, Bytes int // queued and wanted
 	Reserved      int // bytes promised to EOSE, CLOSED and answers
+	Weight        int // of the filters of subscriptions and running COUNTs
 }
 
 // Usage returns what the connection holds.
@@ -138,7 +159,7 @@ func (c *Conn) Usage() Usage {
 	defer c.mu.Unlock()
 	return Usage{
 		Subscriptions: c.current, Frames: c.queue.frames, Bytes: c.queue.bytes,
-		Reserved: c.queue.reservedBytes,
+		Reserved: c.queue.reservedBytes, Weight: c.weight,
 	}
 }
 

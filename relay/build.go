@@ -115,6 +115,7 @@ func handlerLimits(c config.Config) handlers.Limits {
 		Filters: c.Subscriptions.MaxFilters, FilterValues: c.Subscriptions.MaxFilterValues,
 		MaxLimit: c.Subscriptions.MaxLimit, DefaultLimit: c.Subscriptions.DefaultLimit,
 		MaxTotal: c.Subscriptions.MaxTotal, MaxCount: c.Subscriptions.MaxCount,
+		Values: c.Subscriptions.MaxValues, QueryTimeout: c.Subscriptions.QueryTimeout,
 		Tags: c.Events.MaxTags, TagValue: c.Events.MaxTagValue, Content: c.Events.MaxContent,
 		MinPoW: c.Events.MinPoW, CreatedPast: c.Events.CreatedAtPast, CreatedFuture: c.Events.CreatedAtFuture,
 		AuthWindow: c.Auth.Window, URLs: c.Relay.URLs,
@@ -125,7 +126,7 @@ func connLimits(c config.Config) lifecycle.Limits {
 	return lifecycle.Limits{
 		QueueFrames: c.Queue.MaxFrames, QueueBytes: int(c.Queue.MaxBytes),
 		HoldFrames: c.Queue.HoldFrames, HoldBytes: int(c.Queue.HoldBytes),
-		Subscriptions: config.Bound(c.Subscriptions.Max), Queries: c.Subscriptions.Queries,
+		Subscriptions: config.Bound(c.Subscriptions.Max), Weight: c.Subscriptions.MaxWeight, Queries: c.Subscriptions.Queries,
 		Pending: c.Events.Pending, PendingBytes: int(c.Events.PendingBytes), RoomTimeout: c.Queue.RoomTimeout,
 	}
 }

@@ -26,7 +26,7 @@ func newConn(tb tester) *lifecycle.Conn {
 	tb.Helper()
 	const many = 1 << 30
 	c := lifecycle.NewConn(tb.Context(), lifecycle.Options{ID: 1, Limits: lifecycle.Limits{
-		QueueFrames: many, QueueBytes: many, HoldFrames: 1, HoldBytes: many, Subscriptions: many,
+		QueueFrames: many, QueueBytes: many, HoldFrames: 1, HoldBytes: many, Subscriptions: many, Weight: many,
 		Queries: 1, Pending: 1, PendingBytes: many, RoomTimeout: time.Minute,
 	}})
 	tb.Cleanup(func() { c.Finish() })

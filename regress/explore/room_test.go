@@ -15,7 +15,7 @@ import (
 func tight(hold, queue int) harness.Options {
 	l := lifecycle.Limits{
 		QueueFrames: queue, QueueBytes: 1 << 20, HoldFrames: hold, HoldBytes: 1 << 16,
-		Subscriptions: 8, Queries: 4, Pending: 8, PendingBytes: 1 << 20, RoomTimeout: 30 * time.Second,
+		Subscriptions: 8, Weight: 1 << 16, Queries: 4, Pending: 8, PendingBytes: 1 << 20, RoomTimeout: 30 * time.Second,
 	}
 	return harness.Options{Limits: l}
 }

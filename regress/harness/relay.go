@@ -39,7 +39,7 @@ type Options struct {
 func DefaultLimits() lifecycle.Limits {
 	return lifecycle.Limits{
 		QueueFrames: 1024, QueueBytes: 1 << 20, HoldFrames: 64, HoldBytes: 1 << 16,
-		Subscriptions: 32, Queries: 4, Pending: 64, PendingBytes: 1 << 20, RoomTimeout: 30 * time.Second,
+		Subscriptions: 32, Weight: 1 << 16, Queries: 4, Pending: 64, PendingBytes: 1 << 20, RoomTimeout: 30 * time.Second,
 	}
 }
 

@@ -5,7 +5,7 @@ package mutants
 var connMutants = []Mutant{
 	{
 		Name: "reserve-keeps-predecessor", Promise: "G2", Says: "Two generations of one id are current after a REQ.",
-		Edit:   Edit{"lifecycle/conn.go", "\told = c.supersedeLocked(h.id)\n\tif c.current", "\tif c.current"},
+		Edit:   Edit{"lifecycle/conn.go", "\told = c.supersedeLocked(h.id)\n\tif r", "\tif r"},
 		Suites: also(in("lifecycle", "TestReserveRetiresThePredecessorInTheSameStep"), "TestReplacementDuringFanoutSendsNothingOfTheOlder"),
 	},
 	{
@@ -20,7 +20,7 @@ var connMutants = []Mutant{
 	},
 	{
 		Name: "subscriptions-unbounded", Promise: "G5", Says: "A connection opens any number of subscriptions.",
-		Edit:   Edit{"lifecycle/conn.go", "if c.current >= c.limits.Subscriptions {", "if false {"},
+		Edit:   Edit{"lifecycle/conn.go", "case c.current >= c.limits.Subscriptions:", "case false:"},
 		Suites: in("lifecycle", "TestTooManySubscriptionsAreRefused"),
 	},
 	{

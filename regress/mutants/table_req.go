@@ -3,6 +3,41 @@ package mutants
 // reqMutants break the order of steps of REQ and CLOSE.
 var reqMutants = []Mutant{
 	{
+		Name: "dead-query-indexed", Promise: "G10", Says: "Queries that were replaced fill the index all at once.",
+		Edit:   Edit{"handlers/req.go", "if ctx.Err() != nil {\n\t\treturn // retired", "if false {\n\t\treturn // retired"},
+		Suites: in("handlers", "TestAReplacedQueryNeverReachesTheIndex"),
+	},
+	{
+		Name: "filters-not-weighed", Promise: "G10", Says: "One connection keeps filters without bound.",
+		Edit:   Edit{"lifecycle/conn.go", "c.weight += h.charged", "c.weight += 0 * h.charged"},
+		Suites: in("handlers", "TestTheFiltersOfAConnectionAreWeighed"),
+	},
+	{
+		Name: "weight-not-given-back", Promise: "G10", Says: "A connection that subscribes often is refused in the end.",
+		Edit:   Edit{"lifecycle/handle.go", "c.weight -= h.charged", "c.weight -= 0 * h.charged"},
+		Suites: in("handlers", "TestTheFiltersOfAConnectionAreWeighed"),
+	},
+	{
+		Name: "count-not-weighed", Promise: "G10", Says: "COUNTs that wait keep filters without bound.",
+		Edit:   Edit{"handlers/count.go", "if !s.conn.Charge(weight) {", "if s.conn.Charge(weight); false {"},
+		Suites: in("handlers", "TestTheFiltersOfAConnectionAreWeighed"),
+	},
+	{
+		Name: "count-keeps-its-weight", Promise: "G10", Says: "A connection that counts often is refused in the end.",
+		Edit:   Edit{"handlers/count.go", "defer s.conn.Discharge(weight)", ""},
+		Suites: in("handlers", "TestTheFiltersOfAConnectionAreWeighed"),
+	},
+	{
+		Name: "query-without-end", Promise: "G8", Says: "A query works for as long as it finds something to do.",
+		Edit:   Edit{"handlers/budget.go", "if b.left == 0 {", "if true {"},
+		Suites: in("handlers", "TestAQueryThatTakesTooLongIsEnded"),
+	},
+	{
+		Name: "work-never-used-up", Promise: "G8", Says: "Each page of a query has the whole time.",
+		Edit:   Edit{"handlers/budget.go", "b.left = max(b.left-time.Since(begin), 1)", "_ = begin"},
+		Suites: in("handlers", "TestTheTimeOfAQueryIsThatOfAllItsPages"),
+	},
+	{
 		Name: "no-re-check", Promise: "G1", Says: "A CLOSE that comes before the handle is indexed leaves it in the index.",
 		Edit:   Edit{"handlers/req.go", "if !h.Current() { // CLOSE", "if false { // CLOSE"},
 		Suites: in(suites, "TestCloseDuringReplayLeavesNoZombie"),
@@ -14,7 +49,7 @@ var reqMutants = []Mutant{
 	},
 	{
 		Name: "a-before-index", Promise: "G6", Says: "An event that is begun between A and the index is neither stored nor live.",
-		Edit:   Edit{"handlers/req.go", "\ts.pause.At(pause.ReqStarted)\n\ts.index.Add(h)\n", "\ta := s.begun()\n\ts.pause.At(pause.ReqStarted)\n\ts.index.Add(h)\n"},
+		Edit:   Edit{"handlers/req.go", "\ts.pause.At(pause.ReqStarted)\n", "\ta := s.begun()\n\ts.pause.At(pause.ReqStarted)\n"},
 		And:    []Edit{{"handlers/req.go", "\ta := s.begun()\n\th.Begin(a)\n", "\th.Begin(a)\n"}},
 		Suites: in(suites, "TestEventAtTheSeamArrivesOnce"),
 	},

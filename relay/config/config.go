@@ -79,6 +79,9 @@ type Subscriptions struct {
 	Max             int
 	MaxFilters      int // 0 is off
 	MaxFilterValues int // 0 is off
+	MaxValues       int // 0 is off
+	MaxWeight       int
+	QueryTimeout    time.Duration // 0 is off
 	MaxLimit        int // 0 is off
 	DefaultLimit    int // 0 is off
 	MaxTotal        int // 0 is off

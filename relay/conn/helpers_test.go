@@ -102,7 +102,7 @@ func (c *counts) FramesOut(frames, bytes int) {
 func limits() lifecycle.Limits {
 	return lifecycle.Limits{
 		QueueFrames: 4096, QueueBytes: 4 << 20, HoldFrames: 100, HoldBytes: 1 << 20,
-		Subscriptions: 20, Queries: 4, Pending: 64, PendingBytes: 1 << 20, RoomTimeout: time.Minute,
+		Subscriptions: 20, Weight: 1 << 16, Queries: 4, Pending: 64, PendingBytes: 1 << 20, RoomTimeout: time.Minute,
 	}
 }
 

@@ -86,7 +86,7 @@ func in(t *testing.T, start store.Position, test func(t *testing.T, w *world)) {
 			Log: w.log, Index: w.index, Metrics: w.counts, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Start: start,
 		})
 		w.conn = lifecycle.NewConn(t.Context(), lifecycle.Options{ID: 1, Limits: lifecycle.Limits{
-			QueueFrames: 16, QueueBytes: 1 << 20, HoldFrames: 4, HoldBytes: 1 << 16, Subscriptions: 4, Queries: 1,
+			QueueFrames: 16, QueueBytes: 1 << 20, HoldFrames: 4, HoldBytes: 1 << 16, Subscriptions: 4, Weight: 1 << 16, Queries: 1,
 			Pending: 1, PendingBytes: 1, RoomTimeout: time.Second,
 		}})
 		test(t, w)
