@@ -106,7 +106,7 @@ func (p *parts) outboundBytes() int {
 func (r *Relay) webOptions() web.Options {
 	return web.Options{
 		Config: r.current, Socket: r.parts.conns, Metrics: r.parts.metrics.Handler(),
-		Ready: r.readiness, Version: r.version,
+		Ready: r.readiness, Version: r.version, Self: r.self,
 	}
 }
 

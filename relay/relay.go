@@ -27,6 +27,8 @@ type Relay struct {
 	parts    *parts
 	log      *slog.Logger
 	version  string
+	self     string        // public key of the relay, hex
+	started  config.Config // what needs a restart is in force as it stands here
 	listener net.Listener
 	server   *http.Server
 	group    *lifecycle.Group
@@ -46,21 +48,20 @@ func New(ctx context.Context, o Options) (*Relay, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("read log: %w", err), s.Close())
 	}
+	self, err := identity(o.Config.Data)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Config.Listen)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("listen: %w", err), s.Close())
 	}
-	r := &Relay{log: o.Logger, version: o.Version, listener: listener}
+	r := &Relay{log: o.Logger, version: o.Version, listener: listener, self: self, started: o.Config}
+	r.warn(o.Config)
 	r.config.Store(&o.Config)
 	r.group = lifecycle.NewGroup(context.WithoutCancel(ctx))
 	r.parts = build(r.group, o.Config, s, info.Head, o.Logger)
-	r.server = &http.Server{
-		Handler:           web.New(r.webOptions()),
-		ReadHeaderTimeout: o.Config.Network.HandshakeTimeout,
-		ReadTimeout:       o.Config.Network.ReadTimeout,
-		IdleTimeout:       o.Config.Network.IdleTimeout,
-		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
-	}
+	r.server = newHTTP(web.New(r.webOptions()), o.Config.Network, o.Logger)
 	return r, nil
 }
 

@@ -31,14 +31,19 @@ type running struct {
 	stop func() error
 }
 
-func start(t *testing.T, dir string, change ...func(*config.Config)) *running {
+func options(dir string) relay.Options {
 	c := config.Default()
 	c.Listen, c.Data = "127.0.0.1:0", dir
+	return relay.Options{Config: c, Logger: slog.New(slog.DiscardHandler)}
+}
+
+func start(t *testing.T, dir string, change ...func(*config.Config)) *running {
+	o := options(dir)
 	for _, f := range change {
-		f(&c)
+		f(&o.Config)
 	}
-	require.NoError(t, c.Validate())
-	r, err := relay.New(t.Context(), relay.Options{Config: c, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, o.Config.Validate())
+	r, err := relay.New(t.Context(), o)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -127,15 +132,18 @@ func TestReloadChangesLimitsAndTheInformationDocument(t *testing.T) {
 	dir := t.TempDir()
 	r := start(t, dir)
 	c := r.dial(t)
-	changed, restart := r.Reload(func() config.Config {
-		c := config.Default()
-		c.Listen, c.Data = "127.0.0.1:0", dir
-		c.Subscriptions.MaxFilters = 1
-		c.Store.Cache *= 2
-		return c
-	}())
+	reloaded := options(dir).Config
+	reloaded.Subscriptions.MaxFilters = 1
+	reloaded.Store.Cache *= 2
+	changed, restart := r.Reload(reloaded)
 	require.Equal(t, []string{"subscriptions.max_filters"}, changed)
 	require.Equal(t, []string{"store.cache"}, restart)
+	changed, restart = r.Reload(reloaded)
+	require.Empty(t, changed)
+	require.Equal(t, []string{"store.cache"}, restart, "it still waits for its restart")
+	reloaded.Store.Cache /= 2
+	_, restart = r.Reload(reloaded)
+	require.Empty(t, restart, "back to what runs")
 	send(t, c, `["REQ","x",{"kinds":[1]},{"kinds":[2]}]`)
 	require.Equal(t, "invalid: more than 1 filters", next(t, c).Text)
 }

@@ -5,11 +5,20 @@ import (
 	"fencepost/relay/config"
 )
 
+// warn says what an operator should know of c.
+func (r *Relay) warn(c config.Config) {
+	if len(c.Relay.URLs) == 0 {
+		r.log.Warn("relay.urls is empty: AUTH compares with the host that the client connected to")
+	}
+}
+
 // Reload makes c the running configuration as far as that can be done without a
 // restart. It returns the keys that changed and those that need a restart.
 func (r *Relay) Reload(c config.Config) (changed, needRestart []string) {
-	changed, needRestart = config.Reloadable(r.current(), c)
+	changed, _ = config.Reloadable(r.current(), c)
+	_, needRestart = config.Reloadable(r.started, c)
 	r.config.Store(&c)
+	r.warn(c)
 	r.parts.handlers.SetLimits(handlerLimits(c))
 	r.parts.access.Set(access.Require(c.Auth.Require))
 	r.parts.conns.Update(connOptions(c))

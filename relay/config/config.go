@@ -50,6 +50,7 @@ type Network struct {
 	MaxConnectionsPerAddress int // 0 is off
 	HandshakeTimeout         time.Duration
 	ReadTimeout              time.Duration
+	WriteTimeout             time.Duration
 	IdleTimeout              time.Duration
 	DrainTimeout             time.Duration
 }
@@ -82,10 +83,10 @@ type Subscriptions struct {
 	MaxValues       int // 0 is off
 	MaxWeight       int
 	QueryTimeout    time.Duration // 0 is off
-	MaxLimit        int // 0 is off
-	DefaultLimit    int // 0 is off
-	MaxTotal        int // 0 is off
-	MaxCount        int // 0 is off
+	MaxLimit        int           // 0 is off
+	DefaultLimit    int           // 0 is off
+	MaxTotal        int           // 0 is off
+	MaxCount        int           // 0 is off
 	Queries         int
 }
 

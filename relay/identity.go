@@ -1,0 +1,63 @@
+package relay
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// identityFile holds the relay's own secret key, 64 hex digits, in the data
+// folder. Who backs that folder up keeps the relay's name (NIP-11 "self").
+const identityFile = "relay.key"
+
+// identity returns the public key of the relay itself, which is made at the
+// first start. dir must exist.
+func identity(dir string) (public string, err error) {
+	path := filepath.Join(dir, identityFile)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		data, err = makeIdentity(path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("relay key: %w", err)
+	}
+	secret := strings.TrimSpace(string(data))
+	if !nostr.IsValid32ByteHex(secret) {
+		return "", fmt.Errorf("relay key: %s does not hold 64 hex digits", path)
+	}
+	if public, err = nostr.GetPublicKey(secret); err != nil {
+		return "", fmt.Errorf("relay key: %w", err)
+	}
+	return public, nil
+}
+
+// makeIdentity writes a new key durably: a relay that has shown a name keeps it.
+func makeIdentity(path string) (data []byte, err error) {
+	data = []byte(nostr.GeneratePrivateKey() + "\n")
+	draft := path + ".new"
+	f, err := os.OpenFile(draft, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return nil, err
+	}
+	if err := os.Rename(draft, path); err != nil {
+		return nil, err
+	}
+	return data, syncFolder(filepath.Dir(path))
+}
+
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
