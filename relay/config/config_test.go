@@ -37,6 +37,7 @@ var other = map[string][2]string{
 	"network.max_connections_per_address": {"7", "7"},
 	"network.handshake_timeout":           {"3s", `"3s"`},
 	"network.read_timeout":                {"1m", `"60s"`},
+	"network.write_timeout":               {"50s", `"50s"`},
 	"network.idle_timeout":                {"2h", `"120m"`},
 	"network.drain_timeout":               {"1500ms", `"1.5s"`},
 	"websocket.max_message":               {"1MiB", "1048576"},

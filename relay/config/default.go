@@ -20,6 +20,7 @@ func Default() Config {
 			MaxConnectionsPerAddress: 100,
 			HandshakeTimeout:         10 * time.Second,
 			ReadTimeout:              30 * time.Second,
+			WriteTimeout:             30 * time.Second,
 			IdleTimeout:              time.Minute,
 			DrainTimeout:             15 * time.Second,
 		},

@@ -76,6 +76,7 @@ var keys = []key{
 	{"network.max_connections_per_address", "open connections of one client address; 0 is off", atOnce, func(c *Config) any { return &c.Network.MaxConnectionsPerAddress }, orOff},
 	{"network.handshake_timeout", "time for the headers of a request", atRestart, func(c *Config) any { return &c.Network.HandshakeTimeout }, timeout},
 	{"network.read_timeout", "time for a whole HTTP request", atRestart, func(c *Config) any { return &c.Network.ReadTimeout }, timeout},
+	{"network.write_timeout", "time for a whole HTTP answer", atRestart, func(c *Config) any { return &c.Network.WriteTimeout }, timeout},
 	{"network.idle_timeout", "time that an HTTP connection waits for its next request", atRestart, func(c *Config) any { return &c.Network.IdleTimeout }, timeout},
 	{"network.drain_timeout", "time to finish when the relay stops", atOnce, func(c *Config) any { return &c.Network.DrainTimeout }, timeout},
 
