@@ -28,29 +28,31 @@ func AskEveryPlan(ctx context.Context, s *Store, f *wire.Filter, limit int) (ans
 		w := &walk{reader: r, filter: f, left: limit}
 		w.follow(&q, p)
 		var ids []string
+		all := union{walks: []*walk{w}}
 		for {
-			ok, err := w.peek(ctx)
+			found, s, err := all.step(ctx)
 			if err != nil {
 				return nil, err
 			}
-			if !ok {
+			if s == ended {
 				break
 			}
-			e, err := r.event(&w.held.entry)
+			if s == looked {
+				continue
+			}
+			e, err := r.event(&found.entry)
 			if err != nil {
 				return nil, err
 			}
 			ids = append(ids, e.ID)
-			w.take()
 		}
 		answers = append(answers, ids)
 	}
 	return answers, nil
 }
 
-// EntriesRead answers a filter and returns how many index entries that took,
-// samples included.
-func EntriesRead(ctx context.Context, s *Store, f *wire.Filter, limit int) (n int, err error) {
+// WorkFor answers a filter and returns how much work that took, samples included.
+func WorkFor(ctx context.Context, s *Store, f *wire.Filter, limit int) (n int, err error) {
 	snap, err := s.snapshot(ctx)
 	if err != nil {
 		return 0, err
@@ -63,11 +65,17 @@ func EntriesRead(ctx context.Context, s *Store, f *wire.Filter, limit int) (n in
 	}
 	all := union{walks: walks}
 	for {
-		if _, ok, err := all.next(ctx); err != nil || !ok {
-			return r.read, err
+		if _, s, err := all.step(ctx); err != nil || s == ended {
+			return r.work, err
 		}
 	}
 }
+
+// Work is how much work a query has done.
+func Work(r store.Rows) int { return r.(*rows).reader.work }
+
+// CheckEvery is how much work is done between two looks at the context.
+const CheckEvery = checkEvery
 
 // Waiting is how many calls wait for the writer.
 func Waiting(s *Store) int {

@@ -36,28 +36,26 @@ func newMerge(r *reader, prefixes [][]byte, w window, want int) *merge {
 	return m
 }
 
-// next returns the next entry; not ok at the end.
-func (m *merge) next(ctx context.Context) (e entry, ok bool, err error) {
-	for {
-		if err := m.begin(ctx); err != nil {
-			return e, false, err
-		}
-		if len(m.heap) == 0 {
-			return e, false, nil
-		}
-		top := m.heap[0]
-		e = top.buf[top.next]
-		top.next++
-		if err := m.settle(ctx, top); err != nil {
-			return e, false, err
-		}
-		// Two streams may hold the same event; its entries are neighbours here.
-		if m.any && m.last.same(&e) {
-			continue
-		}
-		m.last, m.any = e, true
-		return e, true, nil
+// front returns the next entry; nil at the end.
+func (m *merge) front(ctx context.Context) (*entry, error) {
+	if err := m.begin(ctx); err != nil || len(m.heap) == 0 {
+		return nil, err
 	}
+	return m.headOf(0), nil
+}
+
+// take removes the front. It is not fresh when another stream held it too: the
+// entries of an event are neighbours here.
+func (m *merge) take(ctx context.Context) (e entry, fresh bool, err error) {
+	if err := m.reader.worked(ctx); err != nil {
+		return e, false, err
+	}
+	top := m.heap[0]
+	e = top.buf[top.next]
+	top.next++
+	fresh = !m.any || !m.last.same(&e)
+	m.last, m.any = e, true
+	return e, fresh, m.settle(ctx, top)
 }
 
 // begin reads the first chunk of every stream, once.
@@ -65,13 +63,10 @@ func (m *merge) begin(ctx context.Context) error {
 	if m.fresh == nil {
 		return nil
 	}
-	for i, s := range m.fresh {
+	for _, s := range m.fresh {
 		head, err := s.head(ctx, m.reader)
 		if err != nil {
 			return err
-		}
-		if i%checkEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
 		}
 		if head != nil {
 			m.heap = append(m.heap, s)

@@ -10,8 +10,9 @@ import (
 	"fencepost/relay/wire"
 )
 
-// checkEvery is how many records are read between two looks at the context.
-const checkEvery = 256
+// checkEvery is how many pieces of work are done between two looks at the
+// context.
+const checkEvery = 64
 
 // reader reads indexes and events of one snapshot through one iterator, which
 // its streams share. Not safe for concurrent use.
@@ -23,7 +24,7 @@ type reader struct {
 
 	it    *pebble.Iterator // nil until the first use
 	owner *stream          // whose next entry the iterator stands at
-	read  int              // entries since the reader was made
+	work  int              // seeks, entries read and entries looked at so far
 }
 
 // stream is one run of index keys with a common prefix, newest first, read in
@@ -66,7 +67,7 @@ func (s *stream) head(ctx context.Context, r *reader) (*entry, error) {
 
 // fill reads the next chunk of s.
 func (r *reader) fill(ctx context.Context, s *stream) error {
-	if err := r.position(s); err != nil {
+	if err := r.position(ctx, s); err != nil {
 		return err
 	}
 	s.buf, s.next = s.buf[:0], 0
@@ -88,8 +89,8 @@ func (r *reader) fill(ctx context.Context, s *stream) error {
 			break
 		}
 		s.buf = append(s.buf, e)
-		if r.read++; r.read%checkEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
+		if err := r.worked(ctx); err != nil {
+			return err
 		}
 		r.it.Next()
 	}
@@ -103,7 +104,7 @@ func (r *reader) fill(ctx context.Context, s *stream) error {
 
 // position brings the iterator to where s goes on. It stands there already when
 // s was the last to use it.
-func (r *reader) position(s *stream) error {
+func (r *reader) position(ctx context.Context, s *stream) error {
 	if r.it == nil {
 		it, err := r.snap.NewIter(&pebble.IterOptions{
 			LowerBound: []byte{spaceTime},
@@ -117,8 +118,19 @@ func (r *reader) position(s *stream) error {
 	if r.owner != s {
 		r.owner = s
 		r.it.SeekGE(s.from)
+		if err := r.worked(ctx); err != nil {
+			return err
+		}
 	}
 	return r.it.Error()
+}
+
+// worked counts a piece of work; an error when the context has ended.
+func (r *reader) worked(ctx context.Context) error {
+	if r.work++; r.work%checkEvery == 0 {
+		return ctx.Err()
+	}
+	return nil
 }
 
 // event returns the event of an entry, from the cache or from disk.

@@ -10,44 +10,9 @@ import (
 	"fencepost/relay/wire"
 )
 
-// union is several walks in one order, each event once. Each walk counts an
-// event against its own limit, also when another yields it too.
-type union struct{ walks []*walk }
-
-// next returns the next item; not ok at the end.
-func (u *union) next(ctx context.Context) (first item, ok bool, err error) {
-	for _, w := range u.walks {
-		has, err := w.peek(ctx)
-		if err != nil {
-			return first, false, err
-		}
-		if has && (!ok || w.held.before(&first.entry)) {
-			first, ok = w.held, true
-		}
-	}
-	if !ok {
-		return first, false, nil
-	}
-	for _, w := range u.walks {
-		if w.has && w.held.same(&first.entry) {
-			if first.event == nil {
-				first.event = w.held.event
-			}
-			w.take()
-		}
-	}
-	return first, true, nil
-}
-
-// hidden reports, after the end, whether a limit hid a match.
-func (u *union) hidden(ctx context.Context) (bool, error) {
-	for _, w := range u.walks {
-		if hidden, err := w.hidden(ctx); hidden || err != nil {
-			return hidden, err
-		}
-	}
-	return false, nil
-}
+// pauseAfter is how many entries without a match a page looks at once it has a
+// record. Then it is given out as it is, so that no record waits for a long scan.
+const pauseAfter = 256
 
 // rows is a store.Rows. The snapshot's mutex guards it.
 type rows struct {
@@ -58,9 +23,8 @@ type rows struct {
 	unasked  bool // a filter has a limit of 0
 
 	given int
-	done  bool  // nothing follows; the next call says so
-	err   error // what Next returned last, if anything; it stays
-	more  bool
+	hint  wire.Hint // found out at the end
+	err   error     // what Next returned last, if anything; it stays
 }
 
 // Next implements store.Rows.
@@ -80,61 +44,60 @@ func (r *rows) Next(ctx context.Context, dst []store.Record, limit int) ([]store
 	return out, nil
 }
 
-// page appends up to limit records; io.EOF when there was none.
+// page appends up to limit records; io.EOF when there was none. Whether a limit
+// hides more is looked for after the last page, not before it.
 func (r *rows) page(ctx context.Context, dst []store.Record, limit int) ([]store.Record, error) {
-	before := len(dst)
-	for !r.done && len(dst)-before < limit {
-		next, ok, err := r.step(ctx)
+	before, idle := len(dst), 0
+	for len(dst)-before < limit && (len(dst) == before || idle < pauseAfter) {
+		next, s, err := r.step(ctx)
 		if err != nil {
 			return dst, err
 		}
-		if r.done = !ok; ok {
-			dst = append(dst, next)
+		if s == ended {
+			break
 		}
+		if s == looked {
+			idle++
+			continue
+		}
+		dst = append(dst, next)
 	}
-	if len(dst) == before {
-		return dst, io.EOF
+	if len(dst) > before {
+		return dst, nil
 	}
-	return dst, nil
+	var err error
+	if r.hint, err = r.union.hint(ctx); err != nil {
+		return dst, err
+	}
+	return dst, io.EOF
 }
 
-// step returns the next record; at the end it finds out whether there is more.
-func (r *rows) step(ctx context.Context) (record store.Record, ok bool, err error) {
-	next, ok, err := r.union.next(ctx)
-	if err != nil {
-		return record, false, err
-	}
-	if !ok {
-		r.more, err = r.union.hidden(ctx)
-		return record, false, err
-	}
+// step does a bounded piece of work on the way to the next record.
+func (r *rows) step(ctx context.Context) (next store.Record, s state, err error) {
 	if r.maxTotal > 0 && r.given == r.maxTotal {
-		r.more = true
-		return record, false, nil
+		return next, ended, nil
 	}
-	if next.event == nil {
-		if next.event, err = r.reader.event(&next.entry); err != nil {
-			return record, false, err
+	found, s, err := r.union.step(ctx)
+	if err != nil || s != matched {
+		return next, s, err
+	}
+	if found.event == nil {
+		if found.event, err = r.reader.event(&found.entry); err != nil {
+			return next, s, err
 		}
 	}
 	r.given++
-	return store.Record{Position: store.Position(next.position), Event: next.event}, true, nil
+	return store.Record{Position: store.Position(found.position), Event: found.event}, matched, nil
 }
 
 // Hint implements store.Rows.
 func (r *rows) Hint() wire.Hint {
 	r.snapshot.mu.Lock()
 	defer r.snapshot.mu.Unlock()
-	switch {
-	case !errors.Is(r.err, io.EOF):
+	if !errors.Is(r.err, io.EOF) || r.unasked && r.hint == wire.HintFinish {
 		return wire.HintUnknown
-	case r.more:
-		return wire.HintMore
-	case r.unasked:
-		return wire.HintUnknown
-	default:
-		return wire.HintFinish
 	}
+	return r.hint
 }
 
 // Close implements store.Rows; it may be called more than once.

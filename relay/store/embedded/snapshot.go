@@ -63,17 +63,17 @@ func (s *snapshot) Count(ctx context.Context, filters []*wire.Filter, limit int)
 	}
 	all := union{walks: walks}
 	for {
-		_, ok, err := all.next(ctx)
-		if err != nil {
+		_, s, err := all.step(ctx)
+		switch {
+		case err != nil:
 			return 0, false, err
-		}
-		if !ok {
+		case s == ended:
 			return n, true, nil
-		}
-		if limit > 0 && n == limit {
+		case s == matched && limit > 0 && n == limit:
 			return n, false, nil
+		case s == matched:
+			n++
 		}
-		n++
 	}
 }
 

@@ -17,10 +17,9 @@ type walk struct {
 	sure   bool     // entry and kind decide
 
 	merge *merge
-	left  int  // how many more the limit allows
-	cut   bool // the limit ended the walk
+	left  int // how many more the limit allows
 
-	held item // the next match, when has
+	held item // the match that the walk has come to, when has
 	has  bool
 }
 
@@ -78,9 +77,9 @@ func (w *walk) follow(q *query, p plan) {
 // byID returns the stored ones of these ids as a merge of one stream.
 func (r *reader) byID(ctx context.Context, ids []string) (*merge, error) {
 	found := &stream{ended: true}
-	for i, id := range ids {
-		if i%checkEvery == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
+	for _, id := range ids {
+		if err := r.worked(ctx); err != nil {
+			return nil, err
 		}
 		key, ok := decode32(id)
 		if !ok {
@@ -117,52 +116,36 @@ func compareEntries(a, b entry) int {
 	}
 }
 
-// peek makes the next match held; not ok at the end, and where the limit is.
-func (w *walk) peek(ctx context.Context) (ok bool, err error) {
+// front returns the entry that the walk has come to, whether it matches or has
+// not been looked at; nil at the end.
+func (w *walk) front(ctx context.Context) (*entry, error) {
 	if w.has {
-		return true, nil
+		return &w.held.entry, nil
 	}
-	if w.left == 0 {
-		w.cut = true
-		return false, nil
+	return w.merge.front(ctx)
+}
+
+// look looks at the front, which is not held, and holds it if it matches.
+func (w *walk) look(ctx context.Context) error {
+	e, fresh, err := w.merge.take(ctx)
+	if err != nil || !fresh || e.expired(w.reader.now) || w.kinds != nil && !slices.Contains(w.kinds, e.kind) {
+		return err
 	}
-	return w.find(ctx)
+	found := item{entry: e}
+	if !w.sure {
+		if found.event, err = w.reader.event(&e); err != nil {
+			return err
+		}
+		if !w.filter.Matches(found.event) {
+			return nil
+		}
+	}
+	w.held, w.has = found, true
+	return nil
 }
 
 // take lets go of the held match and counts it.
 func (w *walk) take() {
 	w.has = false
 	w.left--
-}
-
-// hidden reports whether the limit ended the walk before its last match.
-func (w *walk) hidden(ctx context.Context) (bool, error) {
-	if !w.cut {
-		return false, nil
-	}
-	return w.find(ctx)
-}
-
-// find goes on to the next entry that matches and holds it.
-func (w *walk) find(ctx context.Context) (ok bool, err error) {
-	for {
-		e, ok, err := w.merge.next(ctx)
-		if err != nil || !ok {
-			return false, err
-		}
-		if e.expired(w.reader.now) || w.kinds != nil && !slices.Contains(w.kinds, e.kind) {
-			continue
-		}
-		w.held = item{entry: e}
-		if !w.sure {
-			if w.held.event, err = w.reader.event(&e); err != nil {
-				return false, err
-			}
-			if !w.filter.Matches(w.held.event) {
-				continue
-			}
-		}
-		w.has = true
-		return true, nil
-	}
 }

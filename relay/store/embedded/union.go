@@ -1,0 +1,94 @@
+package embedded
+
+import (
+	"context"
+
+	"fencepost/relay/wire"
+)
+
+// union is several walks in one order, each event once. Each walk counts an
+// event against its own limit, also when another yields it too.
+type union struct{ walks []*walk }
+
+// state is what a step came to.
+type state int
+
+const (
+	looked  state = iota // one entry is dealt with and gave nothing
+	matched              // here is the next match
+	ended                // there is none
+)
+
+// step does a bounded piece of work on the way to the next match. No walk looks
+// beyond what another one holds: a filter that matches little does not keep back
+// what the others found.
+func (u *union) step(ctx context.Context) (found item, s state, err error) {
+	w, err := u.newest(ctx)
+	if err != nil || w == nil {
+		return found, ended, err
+	}
+	if !w.has {
+		return found, looked, w.look(ctx)
+	}
+	found = w.held
+	for _, w := range u.walks {
+		if w.has && w.held.same(&found.entry) {
+			if found.event == nil {
+				found.event = w.held.event
+			}
+			w.take()
+		}
+	}
+	return found, matched, nil
+}
+
+// newest returns the walk whose front comes first, of several at one event one
+// that has not looked at it yet; nil at the end.
+func (u *union) newest(ctx context.Context) (newest *walk, err error) {
+	var first *entry
+	for _, w := range u.walks {
+		if w.left == 0 {
+			continue
+		}
+		front, err := w.front(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if front == nil {
+			continue
+		}
+		if first == nil || front.before(first) || !w.has && front.same(first) {
+			newest, first = w, front
+		}
+	}
+	return newest, nil
+}
+
+// maxLooks is how many entries are looked at, after the end, to find out whether
+// a limit hid a match.
+const maxLooks = 512
+
+// hint says, after the end, whether a limit hid a match. The walks take turns,
+// so that one that matches little does not hide what another can tell.
+func (u *union) hint(ctx context.Context) (wire.Hint, error) {
+	open := append([]*walk(nil), u.walks...)
+	for looks := 0; len(open) > 0; looks++ {
+		i := looks % len(open)
+		front, err := open[i].front(ctx)
+		switch {
+		case err != nil:
+			return wire.HintUnknown, err
+		case open[i].has:
+			return wire.HintMore, nil
+		case front == nil:
+			open = append(open[:i], open[i+1:]...)
+		case looks >= maxLooks:
+			return wire.HintUnknown, nil
+		default:
+			if err := open[i].look(ctx); err != nil {
+				return wire.HintUnknown, err
+			}
+		}
+	}
+	return wire.HintFinish, nil
+}
