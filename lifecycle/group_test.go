@@ -112,3 +112,24 @@ func closed(c <-chan struct{}) bool {
 		return false
 	}
 }
+
+func TestPoolRunWaitsAndRaisesPanicsInItsCaller(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		shared := lifecycle.NewGroup(t.Context())
+		pool := lifecycle.NewPool(shared, 1)
+		ran := false
+		require.NoError(t, pool.Run(t.Context(), func() { ran = true }))
+		require.True(t, ran)
+		require.PanicsWithValue(t, "boom", func() { _ = pool.Run(t.Context(), func() { panic("boom") }) })
+
+		release := make(chan struct{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(t, pool.Run(ctx, func() { <-release }), context.DeadlineExceeded)
+		close(release)
+		require.NoError(t, pool.Run(t.Context(), func() {}), "the worker lives on")
+		shared.Cancel()
+		require.NoError(t, shared.Wait(t.Context()))
+	})
+}

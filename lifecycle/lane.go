@@ -41,6 +41,28 @@ func (p *Pool) Do(ctx context.Context, job func()) error {
 	}
 }
 
+// Run has a worker run job and waits for it, or until ctx ends: job may then still
+// run. A panic of job is raised in the caller, whose connection it concerns.
+func (p *Pool) Run(ctx context.Context, job func()) error {
+	done := make(chan any, 1)
+	err := p.Do(ctx, func() {
+		defer func() { done <- recover() }()
+		job()
+	})
+	if err != nil {
+		return err
+	}
+	select {
+	case panicked := <-done:
+		if panicked != nil {
+			panic(panicked)
+		}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // Lane runs items through a parallel stage and then, in the order in which they
 // were pushed, through a serial one (G9). The serial stage takes whatever is
 // ready together. Its goroutine lives only while there are items.
