@@ -10,8 +10,11 @@
 // that the writer publishes after the fsync.
 //
 // Reading. A query is a merge of index streams, newest first, chosen by cost
-// from samples of the indexes; keys.go has the layout. A query holds one
-// database iterator however many streams it merges. Decoded events are cached
+// from samples of the indexes; keys.go has the layout. However many streams it
+// merges, a query holds one database iterator, and between two pages none: an
+// open one would keep memtables in memory for as long as a slow client takes.
+// A page comes as soon as it has a record and the next one takes a long look; the
+// hint is looked for after the last page, and not for long. Decoded events are cached
 // by position: the cache is filled from committed rows only, a position that an
 // index entry names holds that event for good, and whether an event is stored
 // at all is always asked of the snapshot's index, never of the cache. So an

@@ -19,7 +19,7 @@ func AskEveryPlan(ctx context.Context, s *Store, f *wire.Filter, limit int) (ans
 		return nil, err
 	}
 	r := snap.newReader()
-	defer func() { err = errors.Join(err, r.close(), snap.Close()) }()
+	defer func() { err = errors.Join(err, r.release(), snap.Close()) }()
 	q, ok := newQuery(f)
 	if !ok {
 		return nil, nil
@@ -58,7 +58,7 @@ func WorkFor(ctx context.Context, s *Store, f *wire.Filter, limit int) (n int, e
 		return 0, err
 	}
 	r := snap.newReader()
-	defer func() { err = errors.Join(err, r.close(), snap.Close()) }()
+	defer func() { err = errors.Join(err, r.release(), snap.Close()) }()
 	walks, err := r.walks(ctx, []*wire.Filter{f}, func(*wire.Filter) int { return limit })
 	if err != nil {
 		return 0, err
@@ -108,3 +108,6 @@ func EncodeRow(e store.Entry) []byte {
 
 // Flush writes what the memtable holds to a table and waits for it.
 func Flush(s *Store) error { return s.engine.db.Flush() }
+
+// OpenTables is how many tables iterators have open.
+func OpenTables(s *Store) int64 { return s.engine.db.Metrics().TableIters }

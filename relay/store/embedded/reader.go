@@ -15,14 +15,16 @@ import (
 const checkEvery = 64
 
 // reader reads indexes and events of one snapshot through one iterator, which
-// its streams share. Not safe for concurrent use.
+// its streams share. An iterator keeps memtables in memory that were written out
+// since, as a snapshot does not; so it must be released before a caller is waited
+// for. Not safe for concurrent use.
 type reader struct {
 	// Set at construction, never changed.
 	snap  *pebble.Snapshot
 	cache *cache
 	now   int64 // Unix seconds that decide expiry
 
-	it    *pebble.Iterator // nil until the first use
+	it    *pebble.Iterator // nil until it is needed
 	owner *stream          // whose next entry the iterator stands at
 	work  int              // seeks, entries read and entries looked at so far
 }
@@ -138,7 +140,8 @@ func (r *reader) event(e *entry) (*wire.Event, error) {
 	return loadEvent(r.snap, r.cache, e.position)
 }
 
-func (r *reader) close() error {
+// release closes the iterator. The next stream that reads on makes another.
+func (r *reader) release() error {
 	if r.it == nil {
 		return nil
 	}

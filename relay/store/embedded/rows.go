@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 
 	"fencepost/relay/store"
 	"fencepost/relay/wire"
@@ -38,6 +37,9 @@ func (r *rows) Next(ctx context.Context, dst []store.Record, limit int) ([]store
 		return dst, r.err
 	}
 	out, err := r.page(ctx, dst, limit)
+	if releaseErr := r.reader.release(); releaseErr != nil {
+		err = releaseErr
+	}
 	if r.err = err; err != nil {
 		return dst, err
 	}
@@ -100,15 +102,5 @@ func (r *rows) Hint() wire.Hint {
 	return r.hint
 }
 
-// Close implements store.Rows; it may be called more than once.
-func (r *rows) Close() error {
-	s := r.snapshot
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := slices.Index(s.readers, r.reader)
-	if i < 0 {
-		return nil
-	}
-	s.readers = slices.Delete(s.readers, i, i+1)
-	return r.reader.close()
-}
+// Close implements store.Rows; between two pages there is nothing to give back.
+func (r *rows) Close() error { return nil }

@@ -2,6 +2,7 @@ package embedded_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"testing"
@@ -205,4 +206,24 @@ func TestEndOfTheContextEndsTheLookForMore(t *testing.T) {
 	_, err := rows.Next(&flipping{t.Context(), 3}, nil, 100)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.Equal(t, wire.HintUnknown, rows.Hint())
+}
+
+// A slow client leaves its query between two pages for long.
+func TestQueryHoldsNothingOfTheDatabaseBetweenPages(t *testing.T) {
+	t.Parallel()
+	s, _ := openHaystack(t)
+	require.NoError(t, embedded.Flush(s)) // an iterator that is open holds the table
+	rows := begin(t, s, store.QueryOptions{}, nostr.Filter{Kinds: []int{1}}, nostr.Filter{Tags: nostr.TagMap{"t": {"hay"}}, Limit: 1000})
+	got := 0
+	for {
+		require.Zero(t, embedded.OpenTables(s), "after %d records", got)
+		page, err := rows.Next(t.Context(), nil, 1000)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		require.Len(t, page, min(1000, haystack+1-got), "no page is short without a reason")
+		got += len(page)
+	}
+	require.Equal(t, haystack+1, got)
 }

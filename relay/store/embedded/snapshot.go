@@ -21,8 +21,6 @@ type snapshot struct {
 
 	mu sync.Mutex // guards the fields below; held across this snapshot's reads
 	// +checklocks:mu
-	readers []*reader // of rows that are not closed
-	// +checklocks:mu
 	ended error // why there is nothing to read any more
 }
 
@@ -39,10 +37,9 @@ func (s *snapshot) Query(ctx context.Context, filters []*wire.Filter, opt store.
 	}
 	r := s.newReader()
 	walks, err := r.walks(ctx, filters, opt.Limit)
-	if err != nil {
-		return nil, errors.Join(err, r.close())
+	if err = errors.Join(err, r.release()); err != nil {
+		return nil, err
 	}
-	s.readers = append(s.readers, r)
 	unasked := slices.ContainsFunc(filters, func(f *wire.Filter) bool { return opt.Limit(f) == 0 })
 	return &rows{snapshot: s, reader: r, union: union{walks: walks}, maxTotal: opt.MaxTotal, unasked: unasked}, nil
 }
@@ -56,7 +53,7 @@ func (s *snapshot) Count(ctx context.Context, filters []*wire.Filter, limit int)
 		return 0, false, err
 	}
 	r := s.newReader()
-	defer func() { err = errors.Join(err, r.close()) }()
+	defer func() { err = errors.Join(err, r.release()) }()
 	walks, err := r.walks(ctx, filters, unlimited)
 	if err != nil {
 		return 0, false, err
@@ -80,28 +77,24 @@ func (s *snapshot) Count(ctx context.Context, filters []*wire.Filter, limit int)
 // Close implements store.Snapshot; it may be called more than once.
 func (s *snapshot) Close() error { return s.end(store.ErrClosed) }
 
-// end closes whatever reads from the snapshot; later calls fail with why.
+// end gives the snapshot back; later calls fail with why.
 func (s *snapshot) end(why error) error {
-	readers, ok := s.detach(why)
-	if !ok {
+	if !s.setEnded(why) {
 		return nil
 	}
-	var err error
-	for _, r := range readers {
-		err = errors.Join(err, r.close())
-	}
 	s.store.forget(s)
-	return errors.Join(err, s.store.release(s.view))
+	return s.store.release(s.view)
 }
 
-func (s *snapshot) detach(why error) (readers []*reader, ok bool) {
+// setEnded waits for a read that is running.
+func (s *snapshot) setEnded(why error) (first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended != nil {
-		return nil, false
+	first = s.ended == nil
+	if first {
+		s.ended = why
 	}
-	readers, s.readers, s.ended = s.readers, nil, why
-	return readers, true
+	return first
 }
 
 // readLog reads rows after a position from disk.

@@ -24,11 +24,13 @@ const (
 // what the others found.
 func (u *union) step(ctx context.Context) (found item, s state, err error) {
 	w, err := u.newest(ctx)
+	for ; err == nil && w != nil && !w.has; w, err = u.newest(ctx) {
+		if err := w.look(ctx); err != nil || !w.has {
+			return found, looked, err
+		}
+	}
 	if err != nil || w == nil {
 		return found, ended, err
-	}
-	if !w.has {
-		return found, looked, w.look(ctx)
 	}
 	found = w.held
 	for _, w := range u.walks {
