@@ -30,6 +30,7 @@ func TestValuesCountsWhatIsKept(t *testing.T) {
 }
 
 func TestWeightCountsFiltersTagNamesAndValues(t *testing.T) {
+	t.Parallel()
 	full := wire.NewFilter(nostr.Filter{
 		IDs: []string{"a"}, Authors: []string{"b", "c"}, Kinds: []int{1, 2, 3},
 		Tags: nostr.TagMap{"t": {"x", "y"}, "e": {}},

@@ -161,7 +161,7 @@ func (d *decoder) wireForm(e *Event, exact bool) (*Event, bool) {
 	raw := d.b[d.eventAt:d.i:d.i]
 	if exact && len(d.b)-len(raw) <= maxWrapper {
 		e.raw = raw
-		e.expires, _ = expiration(e.Tags)
+		e.complete()
 		return e, true
 	}
 	if !exact {

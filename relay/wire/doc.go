@@ -16,6 +16,10 @@
 // Decoding takes time and memory in proportion to the message, whatever it
 // holds; the caller bounds the size of messages.
 //
+// Matching a filter takes time in proportion to its conditions and the values
+// they list, however many tags the event has. For that, an event of many tags
+// keeps them as sets too, which its maker pays for once.
+//
 // Encoding appends to the caller's buffer and allocates nothing else. Strings
 // handed to it must be valid UTF-8, as all decoded ones are.
 //

@@ -11,8 +11,9 @@ import (
 type Event struct {
 	nostr.Event
 
-	raw     []byte // the seven fields as JSON, without blanks outside strings
-	expires int64  // NIP-40 in Unix seconds, never when 0
+	raw     []byte   // the seven fields as JSON, without blanks outside strings
+	expires int64    // NIP-40 in Unix seconds, never when 0
+	tags    tagIndex // for filters
 }
 
 // NewEvent takes a finished event (id and signature set) and renders its wire
@@ -21,8 +22,15 @@ func NewEvent(ev nostr.Event) *Event {
 	if ev.Tags == nil {
 		ev.Tags = nostr.Tags{}
 	}
-	expires, _ := expiration(ev.Tags)
-	return &Event{Event: ev, raw: appendEventJSON(nil, &ev), expires: expires}
+	e := &Event{Event: ev, raw: appendEventJSON(nil, &ev)}
+	e.complete()
+	return e
+}
+
+// complete derives what is asked of every event from its tags.
+func (e *Event) complete() {
+	e.expires, _ = expiration(e.Tags)
+	e.tags = indexTags(e.Tags)
 }
 
 // Raw returns the wire form: a JSON object of exactly the seven fields of

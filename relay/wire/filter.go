@@ -15,14 +15,8 @@ type Filter struct {
 	ids, authors map[string]struct{}
 	kinds        map[int]struct{}
 
-	tags []tagFilter // in no order
-}
-
-// tagFilter is the condition on one tag name.
-type tagFilter struct {
-	name   string
-	values []string
-	set    map[string]struct{} // nil when values is short
+	tags    []tagFilter // in no order
+	letters uint64      // the bits of their names
 }
 
 // maxLinear is the length up to which a list is scanned instead of hashed.
@@ -44,7 +38,8 @@ func NewFilter(f nostr.Filter) *Filter {
 		values, set := unique(values)
 		out.Tags[name] = values
 		if values != nil {
-			out.tags = append(out.tags, tagFilter{name: name, values: values, set: set})
+			out.tags = append(out.tags, newTagFilter(name, values, set))
+			out.letters |= letterBit(name)
 		}
 	}
 	return out
@@ -102,6 +97,9 @@ func MatchesAny(filters []*Filter, e *Event) bool {
 
 // Matches reports whether e matches the filter (NIP-01), limit and search aside.
 func (f *Filter) Matches(e *Event) bool {
+	if f.letters&^e.tags.letters != 0 {
+		return false // whatever is asked for, the event has no tag of that name
+	}
 	if f.Since != nil && e.CreatedAt < *f.Since || f.Until != nil && e.CreatedAt > *f.Until {
 		return false
 	}
@@ -120,15 +118,6 @@ func (f *Filter) Matches(e *Event) bool {
 		}
 	}
 	return true
-}
-
-func (f *tagFilter) matches(e *Event) bool {
-	for _, t := range e.Tags {
-		if len(t) > 1 && t[0] == f.name && contains(f.values, f.set, t[1]) {
-			return true
-		}
-	}
-	return false
 }
 
 func contains[T comparable](list []T, set map[T]struct{}, v T) bool {

@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -77,6 +78,15 @@ func eventFrom(c *choices) *wire.Event {
 		}
 		ev.Tags = append(ev.Tags, tag[:1+c.below(3)])
 	}
+	// The rest makes them many, of few or many names and values.
+	many, names, values := c.below(60), 1+c.below(7), 1+c.below(24)
+	for i := range many {
+		tag := nostr.Tag{tagNameOf(i % names), wordOf(i / names % values)}
+		if i%names == 6 {
+			tag[0] = "word"
+		}
+		ev.Tags = append(ev.Tags, tag)
+	}
 	return wire.NewEvent(ev)
 }
 
@@ -84,6 +94,7 @@ func FuzzFilterMatches(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{0, 0, 0, 0, 0, 0, 1, 0, 1, 2, 3})
 	f.Add([]byte{0, 0, 14, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 1, 1, 0, 1, 3, 1, 9, 5, 0, 1, 2, 3, 4, 5})
+	f.Add([]byte{0, 0, 0, 1, 2, 13, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 50, 2, 3})
 	f.Add([]byte{2, 5, 2, 6, 2, 7, 2, 1, 2, 8, 0, 2, 9, 1, 1, 1, 8, 1, 1, 5, 6, 7, 5, 2, 1, 8, 3, 0, 2})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c := choices(data)
@@ -117,7 +128,12 @@ func requireReadsBack(t *testing.T, f *wire.Filter) {
 
 func TestMatchingTags(t *testing.T) {
 	t.Parallel()
-	e := signed(t, "", nostr.Tag{"t", "x", "second"}, nostr.Tag{"t", ""}, nostr.Tag{"T", "up"}, nostr.Tag{"lonely"}, nostr.Tag{"p", hexA})
+	tags := nostr.Tags{{"t", "x", "second"}, {"t", ""}, {"T", "up"}, {"lonely"}, {"p", hexA}, {"q"}}
+	few := signed(t, "", tags...)
+	for i := range 50 { // which nobody asks for
+		tags = append(tags, nostr.Tag{"z", strconv.Itoa(i)}, nostr.Tag{"word", "second"}, nostr.Tag{"-", "-"})
+	}
+	many := signed(t, "", tags...)
 	for text, want := range map[string]bool{
 		`{"#t":["x"]}`:                    true,
 		`{"#t":["second"]}`:               false, // only the first value counts
@@ -129,6 +145,9 @@ func TestMatchingTags(t *testing.T) {
 		`{"#t":["x"],"#T":["up"]}`:        true, // and across names
 		`{"#p":["` + hexA + `"]}`:         true,
 		`{"#l":[""]}`:                     false,
+		`{"#q":[""]}`:                     false, // a tag without a value has none
+		`{"#t":` + longList("x") + `}`:    true,  // from whichever list is the shorter
+		`{"#t":` + longList("y") + `}`:    false,
 		`{"since":1700000000}`:            true, // inclusive
 		`{"until":1700000000}`:            true,
 		`{"since":1700000001}`:            false,
@@ -140,6 +159,27 @@ func TestMatchingTags(t *testing.T) {
 	} {
 		f, err := wire.DecodeFilter([]byte(text))
 		require.NoError(t, err)
-		require.Equal(t, want, f.Matches(e), text)
+		require.Equal(t, want, f.Matches(few), text)
+		require.Equal(t, want, f.Matches(many), text)
+	}
+}
+
+func longList(last string) string {
+	return `["` + strings.Join(manyHex(30), `","`) + `","` + last + `"]`
+}
+
+// No client can ask for such names; the relay's own code may.
+func TestOtherTagNamesMatchToo(t *testing.T) {
+	t.Parallel()
+	tags := nostr.Tags{{"word", "x"}, {"-"}, {"1", "x"}, {"é", "x"}, {"w", "other"}}
+	few := signed(t, "", tags...)
+	for i := range 50 {
+		tags = append(tags, nostr.Tag{"z", strconv.Itoa(i)})
+	}
+	many := signed(t, "", tags...)
+	for name, want := range map[string]bool{"word": true, "-": false, "1": true, "é": true, "w": false, "": false} {
+		f := wire.NewFilter(nostr.Filter{Tags: nostr.TagMap{name: {"x"}}})
+		require.Equal(t, want, f.Matches(few), name)
+		require.Equal(t, want, f.Matches(many), name)
 	}
 }
