@@ -104,7 +104,7 @@ func (d *decoder) messageFilters() ([]*Filter, bool) {
 	if len(filters) == 0 {
 		return nil, d.fail(d.verb + " needs at least one filter")
 	}
-	return filters, true
+	return merge(filters), true
 }
 
 // messageSub reads the subscription id. A bad one is kept as well, as far as it

@@ -38,6 +38,7 @@ func FuzzDecode(f *testing.F) {
 	for _, filter := range filters {
 		f.Add([]byte(`["REQ","x",` + filter + `]`))
 		f.Add([]byte(`["COUNT","q\"\u00e9",{},` + filter + `]`))
+		f.Add([]byte(`["REQ","x",` + filter + `,{},` + filter + `,{ }]`))
 	}
 	for _, other := range []string{`["CLOSE","x"]`, `["CLOSE",""]`, `["NOPE"]`, `["REQ","x"]`, "\ufeff[]", `["CLOSE","` + strings.Repeat("é", 65) + `"]`} {
 		f.Add([]byte(other))

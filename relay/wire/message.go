@@ -7,12 +7,13 @@ type Message interface{ verb() string }
 type (
 	// EventMessage is ["EVENT", event]. Neither id nor signature is checked yet.
 	EventMessage struct{ Event *Event }
-	// ReqMessage is ["REQ", id, filter, ...] with at least one filter.
+	// ReqMessage is ["REQ", id, filter, ...] with at least one filter. No two of
+	// them are equal: of those that ask for the same, the first is kept.
 	ReqMessage struct {
 		ID      string
 		Filters []*Filter
 	}
-	// CountMessage is ["COUNT", id, filter, ...] (NIP-45).
+	// CountMessage is ["COUNT", id, filter, ...] (NIP-45), with filters as in a ReqMessage.
 	CountMessage struct {
 		ID      string
 		Filters []*Filter

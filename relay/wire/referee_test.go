@@ -3,6 +3,8 @@ package wire_test
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -250,10 +252,24 @@ func refDecode(data []byte) (m refMessage, ok bool) {
 		for _, v := range list[2:] {
 			f, isFilter := refFilter(v)
 			ok = ok && isFilter && m.verb != "CLOSE"
-			m.filters = append(m.filters, f)
+			if !slices.ContainsFunc(m.filters, func(g nostr.Filter) bool { return reflect.DeepEqual(refSorted(f), refSorted(g)) }) {
+				m.filters = append(m.filters, f)
+			}
 		}
 		return m, ok
 	default:
 		return m, false
 	}
+}
+
+// refSorted returns f with its lists in order.
+func refSorted(f nostr.Filter) nostr.Filter {
+	f.IDs, f.Authors, f.Kinds, f.Tags = slices.Clone(f.IDs), slices.Clone(f.Authors), slices.Clone(f.Kinds), maps.Clone(f.Tags)
+	slices.Sort(f.IDs)
+	slices.Sort(f.Authors)
+	slices.Sort(f.Kinds)
+	for name, values := range f.Tags {
+		f.Tags[name] = slices.Sorted(slices.Values(values))
+	}
+	return f
 }
