@@ -6,8 +6,12 @@ import (
 	"slices"
 )
 
-// maxChunk is how many entries one stream buffers at most.
-const maxChunk = 256
+// How many entries one stream buffers at most: at first what all streams of a
+// merge together do when it is known how many are wanted, later each of them.
+const (
+	maxFirst = 512
+	maxChunk = 256
+)
 
 // merge is the union of streams in the order of answers, each event once. After
 // an error it is of no further use.
@@ -25,7 +29,7 @@ func newMerge(r *reader, prefixes [][]byte, w window, want int) *merge {
 	slices.SortFunc(prefixes, bytes.Compare) // the iterator then moves forward only
 	prefixes = slices.CompactFunc(prefixes, bytes.Equal)
 	chunk := maxChunk
-	if want > 0 && want < maxChunk {
+	if want > 0 {
 		chunk = want
 	}
 	chunk = max(chunk/max(len(prefixes), 1), 1) + 1

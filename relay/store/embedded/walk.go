@@ -68,7 +68,7 @@ func (w *walk) follow(q *query, p plan) {
 		w.kinds = q.kinds
 	}
 	want := 0
-	if w.left < maxChunk {
+	if w.left < maxFirst {
 		want = w.left + 1 // and one more to see that the limit hides something
 	}
 	w.merge = newMerge(w.reader, p.prefixes, q.window, want)
