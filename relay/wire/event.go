@@ -2,6 +2,7 @@ package wire
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
 )
@@ -74,6 +75,17 @@ func (e *Event) Tag(name string) (value string, ok bool) {
 func (e *Event) Protected() bool {
 	_, ok := e.Tag("-")
 	return ok
+}
+
+// EmbedsProtected reports whether the event is a repost (NIP-18) whose content
+// is an event that only its author may publish (NIP-70). Content that
+// DecodeEvent refuses is no event. It decodes the content each time.
+func (e *Event) EmbedsProtected() bool {
+	if e.Kind != 6 && e.Kind != 16 || !strings.HasPrefix(strings.TrimLeft(e.Content, " \t\r\n"), "{") {
+		return false
+	}
+	embedded, err := DecodeEvent([]byte(e.Content))
+	return err == nil && embedded.Protected()
 }
 
 // Address returns "kind:pubkey:d" for a replaceable or addressable event (d is

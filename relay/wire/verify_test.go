@@ -133,3 +133,32 @@ func TestExpiration(t *testing.T) {
 	require.False(t, ok)
 	require.NoError(t, signed(t, "").Validate())
 }
+
+func TestEmbedsProtected(t *testing.T) {
+	t.Parallel()
+	protected := string(signed(t, "a \"secret\"", nostr.Tag{"t", "x"}, nostr.Tag{"-"}).Raw())
+	open := string(signed(t, "for everybody", nostr.Tag{"t", "-"}).Raw())
+	for _, test := range []struct {
+		kind    int
+		content string
+		want    bool
+	}{
+		{6, protected, true},
+		{16, protected, true},
+		{6, " \t\r\n" + protected + "\n", true},
+		{6, strings.Replace(protected, `{`, `{ "seen" : [1],`, 1), true},
+		{6, strings.Replace(protected, `"-"`, `"\u002d"`, 1), true},
+		{1, protected, false},
+		{7, protected, false},
+		{6, open, false},
+		{6, "", false},
+		{6, " ", false},
+		{6, "[" + protected + "]", false},
+		{6, protected[:len(protected)-1], false}, // not an event
+		{6, protected + "x", false},
+		{6, `{"tags":[["-"]]}`, false},
+	} {
+		e := wire.NewEvent(nostr.Event{Kind: test.kind, Content: test.content})
+		require.Equal(t, test.want, e.EmbedsProtected(), "%d %s", test.kind, test.content)
+	}
+}
