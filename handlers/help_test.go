@@ -142,7 +142,13 @@ func wrap(f func(store.Store) store.Store) harness.Options { return harness.Opti
 // pass lets the bubble's clock go on.
 func pass(d time.Duration) { <-time.After(d) }
 
-func filters(n int) string { return strings.Repeat(`,{"kinds":[1]}`, n) }
+// filters returns n filters, no two alike.
+func filters(n int) (list string) {
+	for i := range n {
+		list += fmt.Sprintf(`,{"kinds":[%d]}`, i)
+	}
+	return list
+}
 
 func list(n int) string {
 	kinds := make([]string, n)

@@ -69,9 +69,9 @@ func TestLimitsOfFiltersAreExact(t *testing.T) {
 func TestLimitsChangeForTheNextMessage(t *testing.T) {
 	t.Parallel()
 	talk(t, harness.Options{}, func(t *testing.T, r *harness.Relay, c *harness.Client) {
-		require.Equal(t, []string{"EOSE x"}, verbs(say(t, c, `["REQ","x",{},{}]`)))
+		require.Equal(t, []string{"EOSE x"}, verbs(say(t, c, `["REQ","x",{},{"limit":1}]`)))
 		r.Handlers.SetLimits(handlers.Limits{Filters: 1})
-		require.Equal(t, []string{"CLOSED y"}, verbs(say(t, c, `["REQ","y",{},{}]`)))
+		require.Equal(t, []string{"CLOSED y"}, verbs(say(t, c, `["REQ","y",{},{"limit":1}]`)))
 	})
 }
 

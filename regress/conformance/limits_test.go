@@ -79,7 +79,12 @@ func TestLimitationIsTheTruthForSubscriptions(t *testing.T) {
 	d := document(t, r)
 	p := r.dial(t)
 	filters := d.number(t, "max_filters")
-	many := func(n int) []string { return slices.Repeat([]string{`{"limit":0}`}, n) }
+	many := func(n int) (list []string) {
+		for i := range n { // equal ones would count as one
+			list = append(list, fmt.Sprintf(`{"kinds":[%d],"limit":0}`, i))
+		}
+		return list
+	}
 	for name, row := range map[string]struct {
 		filters []string
 		ok      bool
@@ -146,7 +151,11 @@ func TestLimitsCanBeTurnedOff(t *testing.T) {
 	e := signed(p.secret, 1, nostr.Timestamp(time.Now().AddDate(50, 0, 0).Unix()), strings.Repeat("x", 1<<20),
 		append(slices.Repeat([]nostr.Tag{{"x", "y"}}, 10_000), nostr.Tag{"t", topic}, nostr.Tag{"y", strings.Repeat("z", 1<<17)})...)
 	p.store(e, signed(p.secret, 1, 0, "the beginning", nostr.Tag{"t", topic}))
-	events, end := p.query(slices.Repeat([]string{on(topic)}, 200)...)
+	filters := make([]string, 200)
+	for i := range filters { // no two alike
+		filters[i] = on(topic, fmt.Sprint(`"limit":`, 10+i))
+	}
+	events, end := p.query(filters...)
 	require.Equal(t, "EOSE", end.Verb)
 	require.Len(t, events, 2)
 	require.Equal(t, []string{"finish"}, end.Hints)

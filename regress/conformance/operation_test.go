@@ -72,7 +72,7 @@ func TestBadConfigurationOnReloadKeepsTheOldOneAndSaysSo(t *testing.T) {
 	write("[relay]\nname = \"after\"\n[subscriptions]\nmax_filters = 3\n")
 	require.NoError(t, r.cmd.Process.Signal(syscall.SIGHUP))
 	eventually(t, "a good one is loaded", func() bool { return name() == "after" })
-	_, end := p.query(`{"limit":0}`, `{"limit":0}`, `{"limit":0}`)
+	_, end := p.query(`{"limit":0}`, `{"kinds":[1],"limit":0}`, `{"kinds":[2],"limit":0}`)
 	require.Equal(t, "EOSE", end.Verb, "an open connection has the new limit: %s", end.raw)
 }
 

@@ -67,7 +67,7 @@ func TestEveryRefusalHasItsPrefix(t *testing.T) {
 		{strict, event(signed(secret, 1, now-7200, "")), "OK", "invalid"},
 		{strict, event(signed(secret, 1, now+7200, "")), "OK", "invalid"},
 		{strict, event(signed(secret, 1, now, "", large...)), "OK", "invalid"},
-		{strict, `["REQ","x",{},{},{}]`, "CLOSED", "invalid"},
+		{strict, `["REQ","x",{},{"limit":1},{"limit":2}]`, "CLOSED", "invalid"},
 		{strict, `["COUNT","x",{"kinds":[1,2,3,4,5]}]`, "CLOSED", "invalid"},
 		{closed, event(signed(secret, 1, now, "")), "OK", "auth-required"},
 		{closed, `["REQ","x",{}]`, "CLOSED", "auth-required"},
