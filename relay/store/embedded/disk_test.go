@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
@@ -24,6 +25,8 @@ type disk struct {
 	creates bool   // only making files fails
 	once    bool   // the first failure makes room
 	free    atomic.Uint64
+
+	failures atomic.Int64 // operations that failed so far
 }
 
 func newDisk() *disk {
@@ -49,6 +52,7 @@ func (d *disk) fail(op errorfs.Op) error {
 	if d.once {
 		d.full.Store(false)
 	}
+	d.failures.Add(1)
 	return syscall.ENOSPC
 }
 
@@ -244,4 +248,21 @@ func TestSnapshotsEndWhenTheDatabaseIsOpenedAnew(t *testing.T) {
 	require.NoError(t, rows.Close())
 	require.NoError(t, snap.Close())
 	require.NoError(t, s.Close())
+}
+
+// Pebble itself tries again at once, as often as the processor allows.
+func TestTablesThatCannotBeWrittenAreTriedAgainAfterAPause(t *testing.T) {
+	t.Parallel()
+	d := newDisk()
+	d.part = ".sst"
+	s := openFS(t, d)
+	d.full.Store(true)
+	fillUntilRefused(t, s)
+	const tries = 4
+	before, begun := d.failures.Load(), time.Now()
+	require.Eventually(t, func() bool { return d.failures.Load() >= before+tries }, waitAtMost, waitStep)
+	require.GreaterOrEqual(t, time.Since(begun), (tries-1)*embedded.RetryPause)
+	begun = time.Now()
+	_ = s.Close() // reports what is wrong with the disk
+	require.Less(t, time.Since(begun), waitAtMost)
 }

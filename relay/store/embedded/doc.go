@@ -22,6 +22,7 @@
 //
 // Failing. Before each commit the free space is looked at, and below
 // Options.MinFreeBytes commits are refused; they go on as soon as there is room.
+// While tables cannot be written they are tried again ten times a second.
 // A write error that Pebble cannot continue after leaves the last published
 // snapshot readable and refuses commits, until a probe shows that the folder
 // takes writes again; then the database is opened anew in place. Snapshots that

@@ -77,6 +77,9 @@ func Work(r store.Rows) int { return r.(*rows).reader.work }
 // CheckEvery is how much work is done between two looks at the context.
 const CheckEvery = checkEvery
 
+// RetryPause is what stands between two attempts to write tables.
+const RetryPause = retryPause
+
 // Waiting is how many calls wait for the writer.
 func Waiting(s *Store) int {
 	s.queue.mu.Lock()

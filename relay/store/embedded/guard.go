@@ -6,14 +6,19 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// logSuffix ends the names of the write-ahead log's files.
-const logSuffix = ".log"
+// How the names of files end: of the write-ahead log, and of tables.
+const (
+	logSuffix   = ".log"
+	tableSuffix = ".sst"
+)
 
 // guardFS keeps errors of the write-ahead log away from Pebble, which answers
 // them by panics that cannot be recovered from. The first one breaks the engine:
 // the commit that met it fails, see engine.commit, and none is begun any more.
 // From then on the log's files stay as they are on disk, as if the process had
 // died at that moment; what Pebble still writes to them is dropped.
+//
+// It also keeps a table that could not be written from being tried again at once.
 type guardFS struct {
 	vfs.FS
 	health *health
@@ -21,6 +26,9 @@ type guardFS struct {
 
 // Create implements vfs.FS.
 func (g guardFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if strings.HasSuffix(name, tableSuffix) {
+		g.health.pause()
+	}
 	return g.guard(name, category, func() (vfs.File, error) { return g.FS.Create(name, category) })
 }
 
