@@ -58,15 +58,23 @@ func (c *cache) put(position uint64, e *wire.Event) {
 }
 
 func (s *shard) putLocked(position uint64, e *wire.Event) {
-	if s.young[position] != nil || weight(e) > s.maxBytes {
+	size := weight(e)
+	if s.young[position] != nil || size > s.maxBytes {
 		return
 	}
 	if s.young == nil || s.bytes > s.maxBytes {
 		s.old, s.young, s.bytes = s.young, make(map[uint64]*wire.Event), 0
 	}
 	s.young[position] = e
-	s.bytes += weight(e)
+	s.bytes += size
 }
 
-// weight estimates the memory of a decoded event in bytes.
-func weight(e *wire.Event) int { return 512 + 3*len(e.Raw()) }
+// weight estimates the memory of a decoded event in bytes: its wire form, its
+// texts, and the headers of its lists and strings, amply.
+func weight(e *wire.Event) int {
+	n := 512 + 3*len(e.Raw()) + 24*len(e.Tags)
+	for _, tag := range e.Tags {
+		n += 16 * len(tag)
+	}
+	return n
+}

@@ -77,6 +77,9 @@ func Work(r store.Rows) int { return r.(*rows).reader.work }
 // CheckEvery is how much work is done between two looks at the context.
 const CheckEvery = checkEvery
 
+// Weight is the memory that an event is taken to need, in bytes.
+var Weight = weight
+
 // RetryPause is what stands between two attempts to write tables.
 const RetryPause = retryPause
 
