@@ -10,7 +10,7 @@ MUTANTS ?= all
 # libsecp256k1 checks signatures three times as fast as pure Go; its C source
 # comes with a Go module, so that cgo and a C compiler are all it takes. The race
 # detector needs the same.
-CC_FOUND := $(shell command -v $${CC:-cc} || command -v gcc)
+CC_FOUND := $(shell if [ -n "$$CC" ]; then command -v "$$CC"; else command -v gcc || command -v cc; fi)
 CGO      := $(shell $(GO) env CGO_ENABLED)
 ifeq ($(CGO),1)
 ifneq ($(CC_FOUND),)
@@ -38,20 +38,20 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run build
-run: ## start a relay on port 7447, data in ./data (DATA=)
-	$(GO) run $(RELEASE) ./cmd/fencepost serve --data $(DATA)
+run: build ## start a relay on port 7447, data in ./data (DATA=)
+	@exec $(BIN) serve --data $(DATA)
 
 build: ## build bin/fencepost, with libsecp256k1 where a C compiler exists
 	$(GO) build $(RELEASE) -o $(BIN) ./cmd/fencepost
 
-.PHONY: test race explore mutants kill storm conformance fuzz
+.PHONY: test race explore mutants kill storm conformance browser fuzz
 test: ## test the whole module; needs nothing but Go
 	@if $(GO) test $(RACE) $(TESTFLAGS) -timeout 10m ./...; \
 	then echo "tests passed, $(RACE_SAY)"; \
 	else echo "tests failed, $(RACE_SAY)"; exit 1; fi
 
 race: ## run the race-ordering suites COUNT times
-	$(GO) test $(RACE) -count=$(COUNT) -timeout 60m ./lifecycle/... ./registry/... ./relay/outbox ./regress/suites ./regress/trace
+	$(GO) test $(RACE) -count=$(COUNT) -timeout 60m ./lifecycle/... ./relay/outbox ./regress/suites
 
 explore: ## run every interleaving of the operations in the explorer's table
 	$(GO) test $(RACE) ./regress/explore -count=1 -v -timeout 30m -explore.full
@@ -68,6 +68,10 @@ storm: ## storm a relay over real sockets and count stale frames
 conformance: build ## drive the built relay with real clients from npm
 	regress/conformance/run $(BIN)
 
+browser: ## look at the relay through a headless Chromium
+	FENCEPOST_TEST_BROWSER=$$(command -v chromium || command -v chromium-browser || echo /no/chromium) \
+		$(GO) test ./regress/browser -count=1 -v -timeout 10m
+
 fuzz: ## run every fuzz target for FUZZTIME
 	.ci/fuzz $(FUZZTIME)
 
@@ -75,6 +79,9 @@ fuzz: ## run every fuzz target for FUZZTIME
 bench: ## run the benchmarks of every package that has some
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m \
 		$$(grep -rl --include='*_test.go' '^func Benchmark' . | xargs -n1 dirname | sort -u)
+ifeq ($(HAVE_C),yes)
+	$(GO) test -tags libsecp256k1 -run '^$$' -bench Verify ./relay/wire
+endif
 
 .PHONY: lint format
 lint: ## gofumpt, go vet (both builds) and staticcheck, at pinned versions
@@ -88,11 +95,11 @@ format: ## rewrite the Go files as lint wants them
 	$(TOOL) gofumpt -l -w .
 
 .PHONY: full ci
-full: export FENCEPOST_FULL := 1
+full: export FENCEPOST_TEST_FULL := 1
 full: ## everything at its long sizes: all mutants, 50 rounds of the race suites
-	$(MAKE) test lint explore mutants kill storm conformance
+	$(MAKE) test lint explore mutants kill storm conformance browser
 	$(MAKE) race COUNT=50
-	$(MAKE) fuzz FUZZTIME=5m
+	$(MAKE) fuzz FUZZTIME=1m
 
 ci: ## what CI runs, with its budgets
 	.ci/run

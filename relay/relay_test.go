@@ -187,10 +187,16 @@ func TestThousandConnectionsLeaveNothingBehind(t *testing.T) {
 		g.Go(c.Close)
 	}
 	require.NoError(t, g.Wait())
-	require.Eventually(t, func() bool {
-		return r.metric(t, "fencepost_connections") == 0 && r.metric(t, "fencepost_subscriptions") == 0 &&
-			runtime.NumGoroutine() <= before
-	}, time.Minute, 50*time.Millisecond)
+	// Not Eventually: it runs its condition in a goroutine of its own.
+	deadline, tick := time.After(time.Minute), time.NewTicker(50*time.Millisecond)
+	defer tick.Stop()
+	for r.metric(t, "fencepost_connections") != 0 || r.metric(t, "fencepost_subscriptions") != 0 || runtime.NumGoroutine() > before {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			require.Fail(t, "something is left", "%d goroutines, %d before", runtime.NumGoroutine(), before)
+		}
+	}
 	require.Zero(t, r.metric(t, "fencepost_outbound_queue_bytes"))
 }
 

@@ -3,6 +3,7 @@ package main_test
 import (
 	"context"
 	"log/slog"
+	"net"
 	"strings"
 	"testing"
 
@@ -15,9 +16,12 @@ import (
 )
 
 // startRelay returns the URL of a relay that ends with the test.
-func startRelay(t *testing.T) string {
+func startRelay(t *testing.T, change ...func(*config.Config)) string {
 	c := config.Default()
 	c.Listen, c.Data = "127.0.0.1:0", t.TempDir()
+	for _, f := range change {
+		f(&c)
+	}
 	r, err := relay.New(t.Context(), relay.Options{Config: c, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -54,6 +58,39 @@ func TestPublishAndSubscribe(t *testing.T) {
 	require.Contains(t, closed.Stderr, "subscription closed: unsupported:")
 	require.Equal(t, 1, closed.Code)
 	require.Contains(t, main.Run(t.Context(), strings.NewReader(""), "subscribe", url, `{"x":1}`).Stderr, "filter: ")
+	for _, bad := range []string{"nsec1vl029mgpspedva04g90", "abc"} {
+		got := main.RunWith(t.Context(), strings.NewReader(""), []string{"NOSTR_SECRET_KEY=" + bad}, "publish", url, "x")
+		require.Equal(t, 1, got.Code)
+		require.Contains(t, got.Stderr, "NOSTR_SECRET_KEY is neither an nsec nor 64 hex digits")
+		require.NotContains(t, got.Stderr, bad)
+	}
+	nsec := main.RunWith(t.Context(), strings.NewReader(""), []string{"NOSTR_SECRET_KEY=nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5"},
+		"publish", url, "x")
+	require.Contains(t, nsec.Stdout, `"pubkey":"7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e"`)
+	require.Contains(t, main.Run(t.Context(), strings.NewReader(""), "publish", "http://x", "x").Stderr, "is not a ws:// or wss:// URL")
 	refused := main.Run(t.Context(), strings.NewReader(""), "publish", url, "x", "--kind", "22242")
 	require.Contains(t, refused.Stderr, "refused: invalid:")
+}
+
+func TestPublishAuthenticatesWhenTheRelayAsksForIt(t *testing.T) {
+	t.Parallel()
+	url := startRelay(t, func(c *config.Config) { c.Auth.Require = config.RequireWrite })
+	got := main.Run(t.Context(), strings.NewReader(""), "publish", url, "hello")
+	require.Zero(t, got.Code, got.Stderr)
+}
+
+// A relay that has just been started in the background does not listen yet.
+func TestPublishWaitsForARelayThatIsBeingStarted(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := l.Addr().String()
+	require.NoError(t, l.Close())
+	published := make(chan main.Result, 1)
+	go func() {
+		published <- main.Run(t.Context(), strings.NewReader(""), "publish", "ws://"+address, "hello")
+	}()
+	startRelay(t, func(c *config.Config) { c.Listen = address })
+	got := <-published
+	require.Zero(t, got.Code, got.Stderr)
 }

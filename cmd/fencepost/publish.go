@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -20,35 +21,54 @@ type publishCommand struct {
 	Tag     []string `sep:"none" help:"One tag, its elements separated by commas; may be repeated." placeholder:"NAME,VALUE,..."`
 }
 
-// envSecret names the variable that holds the key; a flag would show in ps.
-const envSecret = "NOSTR_SECRET_KEY"
+// publishTimeout is how long the relay may take to answer.
+const publishTimeout = 30 * time.Second
 
-// Run publishes and prints the event. A refusal is an error.
+// Run publishes and prints the event. It authenticates (NIP-42) if the relay asks
+// for that. A refusal is an error.
 func (c *publishCommand) Run(ctx context.Context, p *process) (err error) {
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	ev := nostr.Event{Kind: c.Kind, Content: c.Content, CreatedAt: nostr.Now()}
-	for _, tag := range c.Tag {
-		ev.Tags = append(ev.Tags, strings.Split(tag, ","))
+	ev, key, err := c.sign(p)
+	if err != nil {
+		return err
 	}
-	key := nostr.GeneratePrivateKey()
-	for _, v := range p.environ {
-		if secret, ok := strings.CutPrefix(v, envSecret+"="); ok {
-			key = secret
-		}
-	}
-	if err := ev.Sign(key); err != nil {
-		return fmt.Errorf("sign: %w", err)
-	}
-	conn, err := client.Dial(ctx, c.URL, client.Options{})
+	conn, err := connect(ctx, c.URL)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	signed := wire.NewEvent(ev)
-	if err := conn.Publish(ctx, signed); err != nil {
+	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
+	defer cancel()
+	err = conn.Publish(ctx, ev)
+	var refusal *client.Refusal
+	if errors.As(err, &refusal) && strings.HasPrefix(refusal.Text, string(wire.AuthRequired)) {
+		if err := conn.Authenticate(ctx, key); err != nil {
+			return err
+		}
+		err = conn.Publish(ctx, ev)
+	}
+	if err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s\n", signed.Raw())
+	_, err = fmt.Fprintf(p.stdout, "%s\n", ev.Raw())
 	return err
+}
+
+// sign makes the event with the key of the environment, or with a new one.
+func (c *publishCommand) sign(p *process) (ev *wire.Event, key string, err error) {
+	if key, err = p.secretKey(); err != nil {
+		return nil, "", err
+	}
+	if key == "" {
+		key = nostr.GeneratePrivateKey()
+	}
+	draft := nostr.Event{Kind: c.Kind, Content: c.Content, CreatedAt: nostr.Now()}
+	for _, tag := range c.Tag {
+		draft.Tags = append(draft.Tags, strings.Split(tag, ","))
+	}
+	if err := draft.Sign(key); err != nil {
+		return nil, "", fmt.Errorf("sign: %w", err)
+	}
+	return wire.NewEvent(draft), key, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"fencepost/relay/client"
 	"fencepost/relay/wire"
 )
 
@@ -26,7 +25,7 @@ func (c *subscribeCommand) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return fmt.Errorf("filter: %w", err)
 	}
-	conn, err := client.Dial(ctx, c.URL, client.Options{})
+	conn, err := connect(ctx, c.URL)
 	if err != nil {
 		return err
 	}

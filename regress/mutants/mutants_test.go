@@ -16,7 +16,7 @@ import (
 
 var (
 	which = flag.String("mutants", "", "all, sample, or names with commas between them; a few when empty")
-	seed  = flag.String("mutants.seed", os.Getenv("FENCEPOST_SAMPLE"), "what chooses the sample")
+	seed  = flag.String("mutants.seed", os.Getenv("FENCEPOST_TEST_SAMPLE"), "what chooses the sample")
 )
 
 // few are quick to test, so that every run of go test tries them.

@@ -56,7 +56,7 @@ func TestStormAgainstFencepost(t *testing.T) {
 
 // duration is the length of one storm: a minute in the long size.
 func duration() time.Duration {
-	if os.Getenv("FENCEPOST_FULL") != "" {
+	if os.Getenv("FENCEPOST_TEST_FULL") != "" {
 		return time.Minute
 	}
 	return 1500 * time.Millisecond

@@ -98,10 +98,18 @@ func (l *loader) value(section, leaf string, raw any) {
 	}
 }
 
+// isForeign reports whether a variable with our prefix is not ours: those of tests,
+// and those that Kubernetes sets for a service that is called fencepost.
+func isForeign(name string) bool {
+	rest := strings.TrimPrefix(name, envPrefix)
+	return strings.HasPrefix(name, envTest) || strings.HasPrefix(rest, "SERVICE_") ||
+		rest == "PORT" || strings.HasPrefix(rest, "PORT_")
+}
+
 func (l *loader) env(env []string) {
 	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
-		if !strings.HasPrefix(name, envPrefix) || name == envFile || strings.HasPrefix(name, envTest) {
+		if !strings.HasPrefix(name, envPrefix) || name == envFile || isForeign(name) {
 			continue
 		}
 		i := slices.IndexFunc(keys, func(k key) bool { return k.env() == name })

@@ -205,3 +205,13 @@ func FuzzLoad(f *testing.F) {
 		requirePrintsBack(t, c)
 	})
 }
+
+func TestVariablesOfKubernetesAreNotOurs(t *testing.T) {
+	t.Parallel()
+	_, err := config.Load("", []string{
+		"FENCEPOST_SERVICE_HOST=10.0.0.1", "FENCEPOST_SERVICE_PORT_WS=7447", "FENCEPOST_PORT=tcp://10.0.0.1:7447", "FENCEPOST_PORT_7447_TCP=x",
+	})
+	require.NoError(t, err)
+	_, err = config.Load("", []string{"FENCEPOST_PORTS=1"})
+	require.ErrorContains(t, err, "FENCEPOST_PORTS: unknown variable")
+}
