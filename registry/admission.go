@@ -12,9 +12,9 @@ var ErrFull = errors.New("too many connections")
 // ErrAddressFull is returned when one address has as many as it may have.
 var ErrAddressFull = errors.New("too many connections from this address")
 
-// admissions counts connections in total and by network. An IPv6 client counts
+// Admissions counts connections in total and by network. An IPv6 client counts
 // by its /64, because it can use every address of it.
-type admissions struct {
+type Admissions struct {
 	mu sync.Mutex // guards the fields below; nothing else happens under it
 	// +checklocks:mu
 	total int
@@ -22,8 +22,9 @@ type admissions struct {
 	counts map[netip.Prefix]int // network -> admitted connections, never 0
 }
 
-func newAdmissions() admissions {
-	return admissions{counts: make(map[netip.Prefix]int)}
+// NewAdmissions returns Admissions that have counted nothing.
+func NewAdmissions() *Admissions {
+	return &Admissions{counts: make(map[netip.Prefix]int)}
 }
 
 // Admit counts one more connection from addr, or returns ErrFull or
@@ -31,7 +32,7 @@ func newAdmissions() admissions {
 // count are one step, so racing admissions never exceed it. release gives the
 // place back; calls after the first do nothing. An address that is not known (the
 // zero Addr) counts in total only.
-func (a *admissions) Admit(addr netip.Addr, perAddress, total int) (release func(), err error) {
+func (a *Admissions) Admit(addr netip.Addr, perAddress, total int) (release func(), err error) {
 	network := networkOf(addr)
 	if err := a.admit(network, perAddress, total); err != nil {
 		return nil, err
@@ -39,7 +40,7 @@ func (a *admissions) Admit(addr netip.Addr, perAddress, total int) (release func
 	return sync.OnceFunc(func() { a.release(network) }), nil
 }
 
-func (a *admissions) admit(network netip.Prefix, perAddress, total int) error {
+func (a *Admissions) admit(network netip.Prefix, perAddress, total int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if total > 0 && a.total >= total {
@@ -55,7 +56,7 @@ func (a *admissions) admit(network netip.Prefix, perAddress, total int) error {
 	return nil
 }
 
-func (a *admissions) release(network netip.Prefix) {
+func (a *Admissions) release(network netip.Prefix) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.total--
@@ -68,7 +69,7 @@ func (a *admissions) release(network netip.Prefix) {
 }
 
 // Admitted returns how many connections are admitted, and from how many networks.
-func (a *admissions) Admitted() (total, networks int) {
+func (a *Admissions) Admitted() (total, networks int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.total, len(a.counts)

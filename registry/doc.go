@@ -8,6 +8,7 @@
 //
 // A connection is admitted before its handshake and added after it; whoever
 // admitted it calls release when nothing of it is left, so that a client cannot
-// hold more than its cap by being slow to leave. Everything may be called from
+// hold more than its cap by being slow to leave. Admissions can be had on their
+// own too: relay/conn counts sockets before HTTP with them. Everything may be called from
 // anywhere; nothing blocks. Callbacks run without a lock.
 package registry

@@ -11,9 +11,9 @@ import (
 
 // Registry is the set of open connections. See the package comment.
 type Registry struct {
-	conns *xsync.MapOf[uint64, *lifecycle.Conn] // connection id -> connection
-	last  atomic.Uint64                         // the last id that was given out
-	admissions
+	conns       *xsync.MapOf[uint64, *lifecycle.Conn] // connection id -> connection
+	last        atomic.Uint64                         // the last id that was given out
+	*Admissions                                       // of WebSockets
 }
 
 // New returns an empty registry.
@@ -22,7 +22,7 @@ func New() *Registry {
 	hash := func(id, _ uint64) uint64 { return maphash.Comparable(seed, id) }
 	return &Registry{
 		conns:      xsync.NewMapOfWithHasher[uint64, *lifecycle.Conn](hash),
-		admissions: newAdmissions(),
+		Admissions: NewAdmissions(),
 	}
 }
 

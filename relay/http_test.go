@@ -48,3 +48,17 @@ func TestAClientThatReadsNoAnswersIsCut(t *testing.T) {
 	var network net.Error
 	require.False(t, errors.As(err, &network) && network.Timeout(), err)
 }
+
+// A client that says nothing counts, before there is any request.
+func TestSilentSocketsAreCapped(t *testing.T) {
+	t.Parallel()
+	r := start(t, t.TempDir(), func(c *config.Config) {
+		c.Network.MaxConnectionsPerAddress, c.Network.HandshakeTimeout = 1, time.Minute
+	})
+	const room = 1 + 32
+	for range room {
+		r.dialTCP(t)
+	}
+	_, err := r.dialTCP(t).Read(make([]byte, 1))
+	require.ErrorIs(t, err, io.EOF)
+}

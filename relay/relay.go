@@ -52,15 +52,16 @@ func New(ctx context.Context, o Options) (*Relay, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Config.Listen)
+	listener, err := listen(ctx, o.Config.Listen)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("listen: %w", err), s.Close())
+		return nil, errors.Join(err, s.Close())
 	}
-	r := &Relay{log: o.Logger, version: o.Version, listener: listener, self: self, started: o.Config}
+	r := &Relay{log: o.Logger, version: o.Version, self: self, started: o.Config}
 	r.warn(o.Config)
 	r.config.Store(&o.Config)
 	r.group = lifecycle.NewGroup(context.WithoutCancel(ctx))
 	r.parts = build(r.group, o.Config, s, info.Head, o.Logger)
+	r.listener = r.parts.conns.Guard(listener, r.sockets(descriptors(), o.Config.Network.MaxConnections))
 	r.server = newHTTP(web.New(r.webOptions()), o.Config.Network, o.Logger)
 	return r, nil
 }

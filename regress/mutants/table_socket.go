@@ -99,4 +99,24 @@ var socketMutants = []Mutant{
 		Edit:   Edit{"registry/admission.go", "\ta.total--\n", ""},
 		Suites: in("relay/conn", "TestChurnLeavesNothingBehind"),
 	},
+	{
+		Name: "sockets-uncapped", Promise: "G10", Says: "Sockets that ask for nothing are taken without end.",
+		Edit:   Edit{"relay/conn/guard.go", "return g.sockets.Admit(addr, perAddress, total)", "return g.sockets.Admit(addr, 0, 0)"},
+		Suites: in("relay/conn", "TestSocketsAreCountedBeforeHTTP"),
+	},
+	{
+		Name: "proxy-counted-as-client", Promise: "G10", Says: "Everybody behind one proxy shares the cap of one address.",
+		Edit:   Edit{"relay/conn/guard.go", "if isTrusted(addr, o.TrustedProxies) {", "if false {"},
+		Suites: in("relay/conn", "TestSocketsAreCountedBeforeHTTP"),
+	},
+	{
+		Name: "descriptors-of-the-store-taken", Promise: "E1", Says: "Clients take the file descriptors that the store needs.",
+		Edit:   Edit{"relay/conn/guard.go", "if g.most > 0 && (total == 0 || total > g.most) {", "if false {"},
+		Suites: in("relay/conn", "TestSocketsAreCountedBeforeHTTP"),
+	},
+	{
+		Name: "socket-keeps-its-place", Promise: "G10", Says: "Places of sockets that are closed are never free again.",
+		Edit:   Edit{"relay/conn/guard.go", "\tdefer c.release()\n", ""},
+		Suites: in("relay/conn", "TestSocketsAreCountedBeforeHTTP"),
+	},
 }

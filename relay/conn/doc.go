@@ -10,6 +10,9 @@
 // lifecycle queue: the writer takes batches of at most 64 KiB and writes each
 // with one call. Control frames go between batches, never into one.
 //
+// Guard caps sockets before there is any HTTP, and so whatever they are used for;
+// the caps on WebSockets themselves count the client behind a proxy.
+//
 // A connection ends in this order, whoever begins it: Conn.Close; the context
 // that Handle got ends; the writer flushes the answers that are still due and
 // writes the close frame; the reader returns; Conn.Finish, Session.End,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http/httptest"
 	"sync"
@@ -173,9 +174,12 @@ func (r *relay) gone(t testing.TB) {
 func (r *relay) reasons() map[string]int {
 	r.counts.mu.Lock()
 	defer r.counts.mu.Unlock()
-	out := make(map[string]int)
-	for k, v := range r.counts.closed {
-		out[k] = v
-	}
-	return out
+	return maps.Clone(r.counts.closed)
+}
+
+// refusals returns how many were not accepted for each reason.
+func (r *relay) refusals() map[string]int {
+	r.counts.mu.Lock()
+	defer r.counts.mu.Unlock()
+	return maps.Clone(r.counts.refused)
 }

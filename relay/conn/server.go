@@ -30,7 +30,7 @@ type Session interface {
 type Metrics interface {
 	ConnOpened()
 	ConnClosed(reason string)
-	ConnRefused(reason string) // before the upgrade: address, total, draining, handshake
+	ConnRefused(reason string) // before the upgrade: socket, address, total, draining, handshake
 	Panic()
 	BytesIn(n int)
 	FramesOut(frames, bytes int)

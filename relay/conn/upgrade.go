@@ -78,7 +78,10 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 // tune sets what the kernel does for a connection that lives long. Keep-alives
 // find a dead peer when pings are turned off.
 func tune(raw net.Conn) error {
-	tcp, ok := raw.(*net.TCPConn)
+	tcp, ok := raw.(interface { // a TCPConn, or what Guard made of it
+		SetWriteBuffer(bytes int) error
+		SetKeepAliveConfig(net.KeepAliveConfig) error
+	})
 	if !ok {
 		return nil // TLS: the listener's settings hold
 	}
