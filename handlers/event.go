@@ -110,7 +110,9 @@ func (s *Session) commit(ctx context.Context, batch []*submission) {
 	}
 	var outcomes []store.Outcome
 	if len(writes) > 0 {
+		begin := s.now()
 		outcomes = s.store.Append(ctx, writes)
+		s.metrics.Commit(len(writes), s.now().Sub(begin))
 	}
 	s.pause.At(pause.EventCommitted)
 	for _, sub := range batch {

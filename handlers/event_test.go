@@ -106,6 +106,23 @@ func TestProtectedEventsAreTakenFromTheirAuthorOnly(t *testing.T) {
 	})
 }
 
+func TestRepostsOfProtectedEventsAreRefused(t *testing.T) {
+	t.Parallel()
+	talk(t, harness.Options{}, func(t *testing.T, _ *harness.Relay, c *harness.Client) {
+		protected := string(sign(t, alice, nostr.Event{Tags: nostr.Tags{{"-"}}}).Raw())
+		open := string(sign(t, alice, nostr.Event{}).Raw())
+		authenticate(t, c, alice)
+		for _, kind := range []int{6, 16} {
+			bad := sign(t, alice, nostr.Event{Kind: kind, Content: protected})
+			requireOK(t, sayOne(t, c, publish(bad)), bad, false, wire.Blocked)
+			good := sign(t, alice, nostr.Event{Kind: kind, Content: open})
+			requireOK(t, sayOne(t, c, publish(good)), good, true, "")
+		}
+		quoted := sign(t, alice, nostr.Event{Kind: 1, Content: protected})
+		requireOK(t, sayOne(t, c, publish(quoted)), quoted, true, "")
+	})
+}
+
 func TestPublishingCanNeedAuthentication(t *testing.T) {
 	t.Parallel()
 	talk(t, harness.Options{Auth: "write"}, func(t *testing.T, _ *harness.Relay, c *harness.Client) {

@@ -37,6 +37,7 @@ type Metrics interface {
 	EventOutcome(outcome string)
 	SubscriptionEnded(reason string)
 	Query(d time.Duration, events int)
+	Commit(events int, d time.Duration)
 }
 
 // Options make Handlers. Everything but Pause must be set.

@@ -6,6 +6,6 @@ import "slices"
 func Table() []Mutant {
 	return slices.Concat(
 		handleMutants, connMutants, laneMutants, reqMutants, eventMutants, fanoutMutants,
-		wireMutants, storeMutants, socketMutants,
+		wireMutants, storeMutants, queryMutants, socketMutants,
 	)
 }

@@ -37,6 +37,9 @@ func (p *Policy) MayWrite(keys []string, ev *wire.Event) error {
 	if *p.require.Load() != RequireNeeded && len(keys) == 0 {
 		return wire.Because(wire.AuthRequired, "this relay accepts events of authenticated clients only")
 	}
+	if ev.EmbedsProtected() { // NIP-70: a repost would publish it anyway
+		return wire.Because(wire.Blocked, "a repost must not carry a protected event")
+	}
 	if ev.Protected() && !slices.Contains(keys, ev.PubKey) { // NIP-70
 		if len(keys) == 0 {
 			return wire.Because(wire.AuthRequired, "a protected event is accepted from its author only")

@@ -41,9 +41,9 @@ func (m *Metrics) declareStore() {
 		prometheus.ExponentialBuckets(0.0001, 4, 10)) // 0.1 ms to 26 s
 	m.queryEvents = m.histogram("query_events", "Stored events that a query sent.",
 		[]float64{0, 1, 10, 100, 500, 1000, 5000, 10000})
-	m.commitSeconds = m.histogram("commit_seconds", "Time of a durable commit in seconds.",
+	m.commitSeconds = m.histogram("commit_seconds", "Seconds until what a connection published together was durable.",
 		prometheus.ExponentialBuckets(0.0001, 3, 10)) // 0.1 ms to 2 s
-	m.commitEvents = m.histogram("commit_events", "Events in a durable commit.",
+	m.commitEvents = m.histogram("commit_events", "Events that a connection published together.",
 		prometheus.ExponentialBuckets(1, 2, 11)) // 1 to 1024
 	m.gauge("follower_begun_position", "Log position that the fan-out has begun.",
 		func() float64 { return float64(m.begun.Load()) })

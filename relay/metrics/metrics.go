@@ -156,7 +156,8 @@ func (m *Metrics) Query(d time.Duration, events int) {
 	}
 }
 
-// Commit counts a durable commit of so many events that took d.
+// Commit counts so many events that one connection handed over together and that
+// were decided, and durable, after d.
 func (m *Metrics) Commit(events int, d time.Duration) {
 	if m != nil {
 		m.commitSeconds.Observe(d.Seconds())

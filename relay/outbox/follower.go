@@ -77,6 +77,7 @@ func New(o Options) *Follower {
 	}
 	f.begun.Store(uint64(o.Start))
 	f.applied.Store(uint64(o.Start))
+	f.metrics.Position(uint64(o.Start), uint64(o.Start))
 	return f
 }
 
