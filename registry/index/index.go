@@ -14,10 +14,10 @@ import (
 type Index struct {
 	// Set at construction, never changed.
 	filings *xsync.MapOf[*lifecycle.Handle, *filing]
-	buckets *xsync.MapOf[key, *bucket]
+	buckets *xsync.MapOf[key, bucket]
 	scratch sync.Pool // of *scratch
 
-	serial atomic.Uint64 // last one given to a filing or bucket
+	serial atomic.Uint64 // last one given to a filing or crowd
 }
 
 // New returns an empty index.
@@ -26,7 +26,7 @@ func New() *Index {
 	return &Index{
 		filings: xsync.NewMapOfWithHasher[*lifecycle.Handle, *filing](
 			func(h *lifecycle.Handle, s uint64) uint64 { return maphash.Comparable(seed, h) ^ s }),
-		buckets: xsync.NewMapOfWithHasher[key, *bucket](
+		buckets: xsync.NewMapOfWithHasher[key, bucket](
 			func(k key, s uint64) uint64 { return maphash.Comparable(seed, k) ^ s }),
 		scratch: sync.Pool{New: func() any { return new(scratch) }},
 	}
@@ -50,7 +50,7 @@ func (x *Index) Add(h *lifecycle.Handle) {
 
 func (x *Index) newFiling(h *lifecycle.Handle) *filing {
 	keys, several := keysOf(h)
-	f := &filing{handle: h, serial: x.serial.Add(1), several: several, entries: make([]entry, len(keys))}
+	f := &filing{handle: h, serial: x.nextSerial(), several: several, entries: make([]entry, len(keys))}
 	for i, k := range keys {
 		f.entries[i].key = k
 	}
@@ -60,18 +60,15 @@ func (x *Index) newFiling(h *lifecycle.Handle) *filing {
 // file goes through Compute, as removal does, so that nobody adds to a bucket
 // that has just been deleted.
 func (x *Index) file(f *filing, e *entry) {
-	serial := x.serial.Add(1)
-	x.buckets.Compute(e.key, func(b *bucket, there bool) (*bucket, bool) {
+	x.buckets.Compute(e.key, func(b bucket, there bool) (bucket, bool) {
 		if e.gone { // Remove overtook Add; see TestRemoveDuringAddLeavesNothing
 			return b, !there
 		}
-		if !there {
-			b = &bucket{serial: serial}
-		}
-		b.add(f, e)
-		return b, false
+		return b.add(slot{filing: f, entry: e}, there, x.nextSerial), false
 	})
 }
+
+func (x *Index) nextSerial() uint64 { return x.serial.Add(1) }
 
 // Remove takes h out and reports whether this call found it. It may be called
 // again, and while Add or another Remove of h runs. A nil h is never there.
@@ -87,7 +84,7 @@ func (x *Index) Remove(h *lifecycle.Handle) bool {
 }
 
 func (x *Index) unfile(e *entry) {
-	x.buckets.Compute(e.key, func(b *bucket, there bool) (*bucket, bool) {
+	x.buckets.Compute(e.key, func(b bucket, there bool) (bucket, bool) {
 		e.gone = true
 		if !e.filed {
 			return b, !there

@@ -19,10 +19,10 @@ const (
 // key names one bucket. Unused fields are zero. It is built from an event's own
 // strings, so a lookup allocates nothing.
 type key struct {
-	field field
-	kind  int    // byKind
-	name  string // byTag: the tag's name
-	value string // byID, byTag, byAuthor
+	field  field
+	letter byte   // byTag: the tag's name
+	kind   int32  // byKind
+	value  string // byID, byTag, byAuthor
 }
 
 // keysOf returns the keys under which h is filed, each once, and whether one
@@ -58,9 +58,9 @@ func appendKeys(keys []key, f *wire.Filter) []key {
 		}
 		return keys
 	}
-	if name, values := narrowestTag(f); values != nil {
+	if letter, values := narrowestTag(f); values != nil {
 		for _, v := range values {
-			keys = append(keys, key{field: byTag, name: name, value: v})
+			keys = append(keys, key{field: byTag, letter: letter, value: v})
 		}
 		return keys
 	}
@@ -72,7 +72,7 @@ func appendKeys(keys []key, f *wire.Filter) []key {
 	}
 	if f.Kinds != nil {
 		for _, k := range f.Kinds {
-			keys = append(keys, key{field: byKind, kind: k})
+			keys = append(keys, key{field: byKind, kind: int32(k)})
 		}
 		return keys
 	}
@@ -80,17 +80,18 @@ func appendKeys(keys []key, f *wire.Filter) []key {
 }
 
 // narrowestTag returns the tag condition with the fewest values, the first by
-// name of several, and nil values when there is none.
-func narrowestTag(f *wire.Filter) (name string, values []string) {
-	for n, v := range f.Tags {
-		if v == nil {
+// name of several, and nil values when there is none. It leaves out names that
+// are not one byte, for which no client can ask.
+func narrowestTag(f *wire.Filter) (letter byte, values []string) {
+	for name, v := range f.Tags {
+		if v == nil || len(name) != 1 {
 			continue
 		}
-		if values == nil || len(v) < len(values) || len(v) == len(values) && n < name {
-			name, values = n, v
+		if values == nil || len(v) < len(values) || len(v) == len(values) && name[0] < letter {
+			letter, values = name[0], v
 		}
 	}
-	return name, values
+	return letter, values
 }
 
 func unique(keys []key) []key {

@@ -10,7 +10,7 @@ import (
 
 // scratch is the working memory of one lookup.
 type scratch struct {
-	hit    []*bucket
+	hit    []bucket
 	shared []*filing
 }
 
@@ -33,25 +33,26 @@ func (x *Index) Candidates(dst []*lifecycle.Handle, ev *wire.Event) []*lifecycle
 
 // hits appends the buckets that ev's fields name, each once, although tags may
 // repeat.
-func (x *Index) hits(dst []*bucket, ev *wire.Event) []*bucket {
+func (x *Index) hits(dst []bucket, ev *wire.Event) []bucket {
 	dst = x.appendBucket(dst, key{field: byID, value: ev.ID})
 	dst = x.appendBucket(dst, key{field: byAuthor, value: ev.PubKey})
-	dst = x.appendBucket(dst, key{field: byKind, kind: ev.Kind})
+	dst = x.appendBucket(dst, key{field: byKind, kind: int32(ev.Kind)})
 	dst = x.appendBucket(dst, key{field: open})
 	tags := len(dst)
 	for _, t := range ev.Tags {
-		if len(t) > 1 {
-			dst = x.appendBucket(dst, key{field: byTag, name: t[0], value: t[1]})
+		if len(t) > 1 && len(t[0]) == 1 {
+			dst = x.appendBucket(dst, key{field: byTag, letter: t[0][0], value: t[1]})
 		}
 	}
 	if len(dst)-tags < 2 {
 		return dst
 	}
-	slices.SortFunc(dst[tags:], func(a, b *bucket) int { return cmp.Compare(a.serial, b.serial) })
-	return append(dst[:tags], slices.Compact(dst[tags:])...)
+	slices.SortFunc(dst[tags:], func(a, b bucket) int { return cmp.Compare(a.serial(), b.serial()) })
+	once := slices.CompactFunc(dst[tags:], func(a, b bucket) bool { return a.serial() == b.serial() })
+	return dst[:tags+len(once)]
 }
 
-func (x *Index) appendBucket(dst []*bucket, k key) []*bucket {
+func (x *Index) appendBucket(dst []bucket, k key) []bucket {
 	if b, ok := x.buckets.Load(k); ok {
 		dst = append(dst, b)
 	}
