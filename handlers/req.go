@@ -16,7 +16,7 @@ import (
 const pageSize = 64
 
 // req begins a generation in the reader and replays it in a query. The order of
-// steps is the one of idea C: index, re-check, A, snapshot, replay, live.
+// steps is that of lifecycle/DESIGN.md: index, re-check, A, snapshot, replay, live.
 func (s *Session) req(ctx context.Context, m *wire.ReqMessage) {
 	if err := s.checkFilters(m.Filters); err != nil {
 		s.refuse(ctx, m.ID, reason(err, "could not read the filters"))

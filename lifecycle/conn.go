@@ -19,7 +19,7 @@ type Options struct {
 	ID       uint64
 	Peer     Peer
 	Limits   Limits
-	CloseAck bool   // answer CLOSE with CLOSED (D6)
+	CloseAck bool   // answer CLOSE with CLOSED
 	OnClose  func() // called once when Close begins, outside the lock; may be nil, must not block
 }
 

@@ -1,12 +1,18 @@
 // Package regress is where the relay's promises are held. Nothing but commands
-// imports anything below it, and those only what tests no code: race, trace and
-// bench.
+// imports anything below it, tests aside, and those only what tests no code: race
+// and trace.
 //
 //	trace     reads one connection's messages and frames and says what is wrong
 //	harness   a relay in memory that can be parked at its pause points
 //	suites    one file a race: park one side, let the other by, check the frames
 //	explore   every interleaving of a few operations, against the same checks
+//	mutants   each fence removed by a small edit; a suite must fail
 //	race      the storm over real sockets, at any relay
+//	storm     the same against this relay, in one process
+//	kill      SIGKILL, SIGTERM and SIGHUP of a real process
+//	conformance  the protocol by URL, and real clients from npm
+//	browser   headless Chromium
+//	arch      the house: imports, sizes, forbidden words
 //
 // Which suite holds which promise (relay/DESIGN.md has their words):
 //
@@ -21,6 +27,7 @@
 //	G9  messages take effect in reading order   suites/order_test.go
 //	G10 nothing outlives the connection         suites/disconnect_test.go
 //	E1  OK comes after the commit               suites/order_test.go
+//	E2  one transaction for event and effects   relay/store/storetest
 //	E3  the follower delays and drops nothing   suites/failure_test.go
 //
 // Every suite ends with the trace checker and with the accounting of index and

@@ -12,7 +12,7 @@ import (
 // Mutant is one fence and the edit that removes it.
 type Mutant struct {
 	Name    string // unique
-	Promise string // what the fence keeps: G1 to G10, E1 to E3, a decision (D6), a NIP or an RFC
+	Promise string // what the fence keeps: G1 to G10, E1 to E3, a setting, a NIP or an RFC
 	Says    string // what goes wrong without it, in one sentence
 	Edit
 	And    []Edit  // further edits, when one line does not remove the fence

@@ -199,7 +199,7 @@ func TestCloseOfAnUnknownIDIsSilent(t *testing.T) {
 	}
 }
 
-// With close_ack the CLOSED is the last frame of its generation (D6), wherever
+// With close_ack the CLOSED is the last frame of its generation, wherever
 // the fan-out stands.
 func TestAcknowledgedCloseEndsWithClosed(t *testing.T) {
 	t.Parallel()
