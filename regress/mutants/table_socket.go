@@ -119,4 +119,24 @@ var socketMutants = []Mutant{
 		Edit:   Edit{"relay/conn/guard.go", "\tdefer c.release()\n", ""},
 		Suites: in("relay/conn", "TestSocketsAreCountedBeforeHTTP"),
 	},
+	{
+		Name: "library-closes-first", Promise: "RFC 6455", Says: "The close frame overtakes answers that are due.",
+		Edit:   Edit{"relay/conn/wireconn.go", "if isClose(frame) {", "if false {"},
+		Suites: in("relay/conn", "TestAnswersThatAreDueComeBeforeTheCloseFrame"),
+	},
+	{
+		Name: "client-close-cuts-answers", Promise: "RFC 6455", Says: "A client that closes gets no answer to what it sent before.",
+		Edit:   Edit{"relay/conn/wireconn.go", "return c.SetReadDeadline(time.Unix(1, 0))", "return c.Conn.Close()"},
+		Suites: in("relay/conn", "TestAnswersThatAreDueComeBeforeTheCloseFrame"),
+	},
+	{
+		Name: "close-reason-unchecked", Promise: "RFC 6455", Says: "A close frame whose reason is not UTF-8 counts as a proper one.",
+		Edit:   Edit{"relay/conn/websocket.go", "case !utf8.ValidString(end.Reason):", "case false:"},
+		Suites: in("relay/conn", "TestAnswersThatAreDueComeBeforeTheCloseFrame"),
+	},
+	{
+		Name: "close-code-not-echoed", Promise: "RFC 6455", Says: "A client is answered with another code than its own.",
+		Edit:   Edit{"relay/conn/websocket.go", "\t\tcause.Code = int(end.Code)\n", ""},
+		Suites: in("relay/conn", "TestAnswersThatAreDueComeBeforeTheCloseFrame"),
+	},
 }

@@ -29,12 +29,13 @@ var (
 	causeSlow     = lifecycle.Cause{Code: codeLost, Text: "client does not read"}
 	causeDead     = lifecycle.Cause{Code: codeLost, Text: "no answer to a ping"}
 	causeUTF8     = lifecycle.Cause{Code: codeInvalid, Text: "text is not valid UTF-8"}
+	causeReason   = lifecycle.Cause{Code: codeInvalid, Text: "reason is not valid UTF-8"}
 	causeBinary   = lifecycle.Cause{Code: codeUnsupported, Text: "only text messages are understood"}
 	causeTooBig   = lifecycle.Cause{Code: codeTooBig, Text: "message is too big"}
 	causeInflate  = lifecycle.Cause{Code: codeInvalid, Text: "compressed data is corrupt"}
 	causeProtocol = lifecycle.Cause{Code: codeProtocol, Text: "protocol error"}
 	causePanic    = lifecycle.Cause{Code: codeInternal, Text: "internal error"}
-	causeClient   = lifecycle.Cause{Code: codeNormal, Text: "closed by the client"}
+	causeClient   = lifecycle.Cause{Code: codeNormal, Text: "closed by the client"} // with the client's code, if it gave one
 	causeDrain    = lifecycle.Cause{Code: codeGoingAway, Text: "the relay is shutting down"}
 )
 
@@ -80,7 +81,8 @@ func reasonOf(cause lifecycle.Cause) string {
 		return "dead"
 	case causePanic:
 		return "panic"
-	case causeClient:
+	}
+	if cause.Text == causeClient.Text {
 		return "client"
 	}
 	switch cause.Code {

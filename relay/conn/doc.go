@@ -15,7 +15,7 @@
 //
 // A connection ends in this order, whoever begins it: Conn.Close; the context
 // that Handle got ends; the writer flushes the answers that are still due and
-// writes the close frame; the reader returns; Conn.Finish, Session.End,
+// writes the close frame, which carries the client's code if the client began; the reader returns; Conn.Finish, Session.End,
 // Group.Wait; the registry forgets the connection. FlushTimeout after Conn.Close
 // the socket is closed as it is. Nothing of a connection outlives Serve.
 //

@@ -3,10 +3,12 @@ package conn
 import (
 	"compress/flate"
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net"
 	"time"
+	"unicode/utf8"
 
 	"github.com/coder/websocket"
 
@@ -54,9 +56,10 @@ func (s *webSocket) Read() ([]byte, error) {
 func endOf(err error) error {
 	var corrupt flate.CorruptInputError
 	var network net.Error
+	var end websocket.CloseError
 	switch {
-	case websocket.CloseStatus(err) != -1:
-		return &EndError{Cause: causeClient, Err: err}
+	case errors.As(err, &end):
+		return &EndError{Cause: clientCause(end), Err: err}
 	case errors.As(err, &corrupt):
 		return &EndError{Cause: causeInflate, Err: err}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), errors.As(err, &network):
@@ -64,6 +67,19 @@ func endOf(err error) error {
 	default:
 		return &EndError{Cause: causeProtocol, Err: err}
 	}
+}
+
+// clientCause returns what a client's close frame is answered with: its own code
+// (RFC 6455 section 5.5.1).
+func clientCause(end websocket.CloseError) lifecycle.Cause {
+	cause := causeClient
+	switch {
+	case !utf8.ValidString(end.Reason):
+		cause = causeReason
+	case end.Code != websocket.StatusNoStatusRcvd:
+		cause.Code = int(end.Code)
+	}
+	return cause
 }
 
 // Write implements Socket.
@@ -79,8 +95,7 @@ func (s *webSocket) Write(deadline time.Time, frames []lifecycle.Frame) error {
 	if *buf, err = s.render((*buf)[:0], frames); err != nil {
 		return err
 	}
-	_, err = s.wire.writeFrames(deadline, *buf, false)
-	return err
+	return s.wire.writeFrames(deadline, *buf, false)
 }
 
 func (s *webSocket) render(dst []byte, frames []lifecycle.Frame) (_ []byte, err error) {
@@ -105,7 +120,7 @@ func (s *webSocket) Ping(ctx context.Context) error {
 	default:
 	}
 	heard := s.wire.heard.Load()
-	if _, err := s.wire.Write(appendHeader(nil, finBit|opPing, 0)); err != nil {
+	if err := s.wire.writeControl(appendHeader(nil, finBit|opPing, 0)); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -122,9 +137,18 @@ func (s *webSocket) Ping(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Close implements Socket.
+// Close implements Socket. The library only waits for the client's close frame,
+// unless that has come; its own is left out.
 func (s *webSocket) Close(code int, text string) error {
-	return s.ws.Close(websocket.StatusCode(code), text)
+	payload := append(binary.BigEndian.AppendUint16(nil, uint16(code)), text...)
+	if err := s.wire.writeControl(append(appendHeader(nil, finBit|opClose, len(payload)), payload...)); err != nil {
+		return err
+	}
+	err := s.ws.Close(websocket.StatusCode(code), "")
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
 }
 
 // CloseNow implements Socket. It closes the network connection itself, because
@@ -138,7 +162,7 @@ func (s *webSocket) CloseNow() {
 // when a batch of ours keeps its pong waiting for five seconds.
 func (s *webSocket) onPing(_ context.Context, payload []byte) bool {
 	frame := append(appendHeader(make([]byte, 0, 2+len(payload)), finBit|opPong, len(payload)), payload...)
-	_, _ = s.wire.Write(frame) // the next Read fails if this does
+	_ = s.wire.writeControl(frame) // the next Read fails if this does
 	return false
 }
 

@@ -8,10 +8,15 @@ import (
 )
 
 // wireConn is the net.Conn that the WebSocket library gets: it keeps the order
-// of frames on the wire. The library writes control frames only, each with one
-// Write; the relay writes batches of data frames, each with one writeFrames. So
-// no control frame can get into the middle of another frame, and none overtakes
-// what was written before it.
+// of frames on the wire. Batches of data frames are written with one writeFrames,
+// control frames with one writeControl. So no control frame can get into the
+// middle of another frame, and none overtakes what was written before it.
+//
+// The library would answer a close frame or a broken one, and close the
+// connection, as soon as it reads it: before the answers that are due, with a
+// text of its own or the client's. So its close frames are left out and its Close
+// ends reading only. The relay's writer says why, once it has flushed, and
+// webSocket.CloseNow closes.
 type wireConn struct {
 	net.Conn
 	timeout time.Duration // of writing a control frame; 0 is none
@@ -41,8 +46,19 @@ func (c *wireConn) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Write writes one control frame, for the library.
+// Write leaves out the library's close frames.
 func (c *wireConn) Write(frame []byte) (n int, err error) {
+	if isClose(frame) {
+		return len(frame), nil
+	}
+	return len(frame), c.writeControl(frame)
+}
+
+// Close ends reading, for the library.
+func (c *wireConn) Close() error { return c.SetReadDeadline(time.Unix(1, 0)) }
+
+// writeControl writes one control frame.
+func (c *wireConn) writeControl(frame []byte) error {
 	var deadline time.Time
 	if c.timeout > 0 {
 		deadline = time.Now().Add(c.timeout)
@@ -53,18 +69,18 @@ func (c *wireConn) Write(frame []byte) (n int, err error) {
 // writeFrames writes whole frames with one write to the socket. After last,
 // which says that they end with a close frame, nothing is written any more
 // (RFC 6455 section 5.5.1).
-func (c *wireConn) writeFrames(deadline time.Time, frames []byte, last bool) (n int, err error) {
+func (c *wireConn) writeFrames(deadline time.Time, frames []byte, last bool) error {
 	c.order.Lock()
 	defer c.order.Unlock()
 	if c.sealed {
-		return 0, net.ErrClosed
+		return net.ErrClosed
 	}
 	if err := c.SetWriteDeadline(deadline); err != nil {
-		return 0, err
+		return err
 	}
-	n, err = c.Conn.Write(frames)
+	_, err := c.Conn.Write(frames)
 	c.sealed = last || err != nil // half a frame may have been written
-	return n, err
+	return err
 }
 
 func isClose(frame []byte) bool { return len(frame) > 0 && frame[0]&0x0f == opClose }
