@@ -39,6 +39,9 @@ func OpenStore(c config.Config, log *slog.Logger) (store.Store, error) {
 	return embedded.Open(c.Data, embedded.Options{Now: time.Now, CacheBytes: int64(c.Store.Cache), Logger: log})
 }
 
+// HoldsStore reports whether c names a store that exists. It makes none.
+func HoldsStore(c config.Config) (bool, error) { return embedded.Exists(c.Data) }
+
 // parts are what New wires together.
 type parts struct {
 	store    store.Store

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 
 	"fencepost/relay"
 	"fencepost/relay/config"
@@ -37,7 +36,11 @@ func (c *exportCommand) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(cfg.Data); err != nil {
+	found, err := relay.HoldsStore(cfg)
+	if err == nil && !found {
+		err = fmt.Errorf("no store in %s", cfg.Data)
+	}
+	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
 	ctx, stop := interruptible(ctx)

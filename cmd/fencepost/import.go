@@ -14,7 +14,8 @@ import (
 
 // importCommand stores events as other relays export them. A line that is no
 // valid event, or whose event a relay would not keep, is counted as refused and
-// the import goes on; it fails only when it cannot read or cannot store.
+// the import goes on; it fails when it cannot read or cannot store, and when every
+// line was refused.
 type importCommand struct {
 	settings
 	File string `arg:"" help:"File of events, one JSON object a line; - is standard input."`
@@ -49,6 +50,9 @@ func (c *importCommand) Run(ctx context.Context, p *process) (err error) {
 			err = context.Cause(ctx)
 		}
 		return fmt.Errorf("import: %w", err)
+	}
+	if i.tally.nothing() {
+		return errors.New("import: no line held an event that could be stored")
 	}
 	return nil
 }

@@ -45,6 +45,9 @@ func (t *tally) refuse(number int, why error) {
 	t.reasons[reason]++
 }
 
+// nothing reports whether there were lines and not one of them was of use.
+func (t *tally) nothing() bool { return t.refused > 0 && t.stored+t.duplicate == 0 }
+
 // summary is one line; reasons come in the order of their frequency.
 func (t *tally) summary() string {
 	var b strings.Builder

@@ -151,9 +151,35 @@ func TestExportRefuses(t *testing.T) {
 	require.Contains(t, r.Stderr, missing)
 	require.NoDirExists(t, missing, "an export makes no folder")
 
+	foreign := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(foreign, "letter.txt"), []byte("dear"), 0o600))
+	r = main.Run(t.Context(), nil, "export", "--data", foreign)
+	require.Equal(t, 1, r.Code)
+	require.Contains(t, r.Stderr, "no store in "+foreign)
+	files, err := os.ReadDir(foreign)
+	require.NoError(t, err)
+	require.Len(t, files, 1, "an export makes no store")
+
 	r = main.Run(t.Context(), nil, "export", "--data", t.TempDir(), "--filter", `{"kindz":[1]}`)
 	require.Equal(t, 1, r.Code)
 	require.Contains(t, r.Stderr, `filter {"kindz":[1]}: `)
+}
+
+func TestImportOfNothingUsefulFails(t *testing.T) {
+	t.Parallel()
+	r := main.Run(t.Context(), strings.NewReader("# a list\n- of things\n"), "import", "--data", t.TempDir(), "-")
+	require.Equal(t, 1, r.Code)
+	require.Contains(t, r.Stdout, "stored 0, duplicate 0, refused 2")
+	require.Zero(t, main.Run(t.Context(), strings.NewReader("\n"), "import", "--data", t.TempDir(), "-").Code, "nothing was refused")
+}
+
+func TestRaceRefusesZeroes(t *testing.T) {
+	t.Parallel()
+	for _, flag := range []string{"--kind", "--connections", "--rate"} {
+		r := main.Run(t.Context(), nil, "race", "ws://127.0.0.1:1", flag, "0")
+		require.Equal(t, 1, r.Code)
+		require.Contains(t, r.Stderr, "must be above zero")
+	}
 }
 
 // signedAt is not stored twice: the content makes each event another one.

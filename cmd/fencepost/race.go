@@ -26,10 +26,15 @@ type raceCommand struct {
 	Seed          uint64        `default:"1" help:"Seed of what is done."`
 }
 
+var errRefused = errors.New("the relay refused most events, so little was judged")
+
 var errRace = errors.New("the relay sent frames that it should not have sent, or lost some")
 
 // Run holds the storm and prints its table, also that of one that was cut short.
 func (c *raceCommand) Run(ctx context.Context, p *process) error {
+	if err := c.check(); err != nil {
+		return err
+	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	r, err := race.Run(ctx, race.Options(*c))
@@ -43,6 +48,16 @@ func (c *raceCommand) Run(ctx context.Context, p *process) error {
 		return fmt.Errorf("storm: %w", err)
 	case r.Failed():
 		return errRace
+	case r.Refused > r.Acknowledged:
+		return errRefused
+	}
+	return nil
+}
+
+// check refuses zeroes, which the storm's own options take for "as usual".
+func (c *raceCommand) check() error {
+	if min(c.Connections, c.Subscriptions, c.Publishers, c.Topics, c.Rate, c.Kind) < 1 || min(c.Duration, c.Patience) <= 0 {
+		return errors.New("storm: numbers and durations must be above zero (kind 0 is replaceable)")
 	}
 	return nil
 }

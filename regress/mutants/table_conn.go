@@ -89,7 +89,7 @@ var connMutants = []Mutant{
 		Suites: in("lifecycle", "TestTheContextOfAGenerationEndsWithIt"),
 	},
 	{
-		Name: "close-ack-forgotten", Promise: "D6", Says: "CLOSE is not acknowledged where the operator wants it.",
+		Name: "close-ack-forgotten", Promise: "close_ack", Says: "CLOSE is not acknowledged where the operator wants it.",
 		Edit:   Edit{"lifecycle/conn.go", "if c.closeAck {", "if false {"},
 		Suites: in("lifecycle", "TestCloseAckIsTheLastFrameOfItsGeneration"),
 	},
