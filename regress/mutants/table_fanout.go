@@ -66,7 +66,7 @@ var fanoutMutants = []Mutant{
 	},
 	{
 		Name: "index-remove-another", Promise: "G3", Says: "Removing one handle takes another out of its bucket.",
-		Edit:   Edit{"registry/index/bucket.go", "b.slots[e.at], moved.entry.at = moved, e.at", "b.slots[e.at] = moved"},
+		Edit:   Edit{"registry/index/bucket.go", "c.slots[e.at], moved.entry.at = moved, e.at", "c.slots[e.at] = moved"},
 		Suites: in("registry/index", "TestRemovalInAnyOrderKeepsTheRest"),
 	},
 	{
@@ -81,7 +81,7 @@ var fanoutMutants = []Mutant{
 	},
 	{
 		Name: "index-bucket-twice", Promise: "G6", Says: "A tag that stands twice in an event makes two candidates.",
-		Edit:   Edit{"registry/index/lookup.go", "slices.Compact(dst[tags:])...", "dst[tags:]..."},
+		Edit:   Edit{"registry/index/lookup.go", "slices.CompactFunc(dst[tags:], func(a, b bucket) bool { return a.serial() == b.serial() })", "dst[tags:]"},
 		Suites: in("registry/index", "TestHandleIsACandidateOnce", "TestRepeatedTagsVisitABucketOnce"),
 	},
 	{
@@ -96,7 +96,18 @@ var fanoutMutants = []Mutant{
 	},
 	{
 		Name: "index-tag-names-ignored", Promise: "NIP-01", Says: "A value under another tag name makes a candidate.",
-		Edit:   Edit{"registry/index/lookup.go", "key{field: byTag, name: t[0], value: t[1]}", "key{field: byTag, name: t[0], value: t[0]}"},
+		Edit:   Edit{"registry/index/lookup.go", "letter: t[0][0], ", ""},
+		And:    []Edit{{"registry/index/key.go", "letter: letter, ", "letter: 0 & letter, "}},
 		Suites: in("registry/index", "TestFilterIsFiledUnderItsMostSelectiveField"),
+	},
+	{
+		Name: "index-crowd-forgets-the-first", Promise: "G6", Says: "A subscription is lost when a second one asks for the same.",
+		Edit:   Edit{"registry/index/bucket.go", "\t\tc.add(b.one)\n", ""},
+		Suites: in("registry/index", "TestRemovalInAnyOrderKeepsTheRest", "TestCandidatesAgreeWithALinearMatcher"),
+	},
+	{
+		Name: "index-crowd-for-everyone", Promise: "G10", Says: "Every value that one subscription asks for takes a lock and a list.",
+		Edit:   Edit{"registry/index/bucket.go", "\tif !there {\n\t\ts.entry.filed = true\n\t\treturn bucket{one: s}\n\t}\n\tif b.crowd == nil {\n\t\tc := &crowd{serial: serial()}\n\t\tc.add(b.one)\n", "\tif !there {\n\t\tc := &crowd{serial: serial()}\n"},
+		Suites: in("registry/index", "TestStandingValueCostsLittleMemory"),
 	},
 }

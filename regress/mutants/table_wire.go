@@ -117,4 +117,34 @@ var wireMutants = []Mutant{
 		Edit:   Edit{"relay/wire/event.go", "e.expires != 0 && e.expires <= now", "e.expires != 0 && e.expires < now"},
 		Suites: in("relay/wire", "TestExpiration"),
 	},
+	{
+		Name: "many-tags-scanned", Promise: "G8", Says: "One event of many tags holds up the fan-out to everybody.",
+		Edit:   Edit{"relay/wire/tags.go", "if len(tags) <= maxScan || x.letters == 0 {", "if len(tags) <= 1<<20 || x.letters == 0 {"},
+		Suites: in("relay/wire", "TestManyConditionsOnManyTagsCostLessThanTheEvent"),
+	},
+	{
+		Name: "long-value-hashed", Promise: "G8", Says: "A long value is hashed for every condition that it meets.",
+		Edit:   Edit{"relay/wire/tags.go", "len(v) <= f.longest && ", ""},
+		Suites: in("relay/wire", "TestLongValueIsNotHashedForShortOnes"),
+	},
+	{
+		Name: "tag-names-fold-case", Promise: "NIP-01", Says: "An event of many tags answers for a name in the other case.",
+		Edit:   Edit{"relay/wire/tags.go", "return letter[0] & 63", "return letter[0] & 31"},
+		Suites: in("relay/wire", "TestMatchingTags"),
+	},
+	{
+		Name: "equal-filters-kept", Promise: "G8", Says: "One filter that is sent many times is queried, indexed and matched as often.",
+		Edit:   Edit{"relay/wire/decode.go", "return merge(filters), true", "return filters, true"},
+		Suites: in("relay/wire", "TestEqualFiltersOfAMessageAreMerged"),
+	},
+	{
+		Name: "weight-of-values-only", Promise: "G8", Says: "Filters without values cost nothing of the budget of a connection.",
+		Edit:   Edit{"relay/wire/bounds.go", "n += 1 + len(f.Tags) + f.Values()", "n += f.Values()"},
+		Suites: in("relay/wire", "TestWeightCountsFiltersTagNamesAndValues"),
+	},
+	{
+		Name: "repost-unread", Promise: "NIP-70", Says: "A protected event is published inside a repost.",
+		Edit:   Edit{"relay/wire/event.go", "return err == nil && embedded.Protected()", "return err != nil && embedded.Protected()"},
+		Suites: in("relay/wire", "TestEmbedsProtected"),
+	},
 }
