@@ -131,7 +131,7 @@ var socketMutants = []Mutant{
 	},
 	{
 		Name: "close-reason-unchecked", Promise: "RFC 6455", Says: "A close frame whose reason is not UTF-8 counts as a proper one.",
-		Edit:   Edit{"relay/conn/websocket.go", "case !utf8.ValidString(end.Reason):", "case false:"},
+		Edit:   Edit{"relay/conn/websocket.go", "case !utf8.ValidString(end.Reason):", "case !utf8.ValidString(end.Reason) && false:"},
 		Suites: in("relay/conn", "TestAnswersThatAreDueComeBeforeTheCloseFrame"),
 	},
 	{
