@@ -35,7 +35,7 @@ func costly(tb testing.TB) (*wire.Event, []*wire.Filter) {
 }
 
 // One event met by many conditions must not hold up the fan-out: to ask them all
-// takes less than to have read the event.
+// takes less than to have read the event. Not parallel: it compares times.
 func TestManyConditionsOnManyTagsCostLessThanTheEvent(t *testing.T) {
 	e, filters := costly(t)
 	require.Less(t,
@@ -44,7 +44,8 @@ func TestManyConditionsOnManyTagsCostLessThanTheEvent(t *testing.T) {
 	)
 }
 
-// A long value costs nothing where only short ones are asked for.
+// A long value costs nothing where only short ones are asked for. Not parallel:
+// it compares times.
 func TestLongValueIsNotHashedForShortOnes(t *testing.T) {
 	long := signed(t, "", nostr.Tag{"t", string(make([]byte, 1<<20))})
 	short := signed(t, "", nostr.Tag{"t", "0"})
