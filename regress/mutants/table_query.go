@@ -28,7 +28,7 @@ var queryMutants = []Mutant{
 	},
 	{
 		Name: "filter-waits-for-another", Promise: "G6", Says: "A filter that matches little keeps back what the others found.",
-		Edit:   Edit{"relay/store/embedded/union.go", "front.before(first) || !w.has && front.same(first)", "!w.has || front.before(first)"},
+		Edit:   Edit{"relay/store/embedded/union.go", "front.before(first) || !w.has && front.same(first)", "!w.has || newest.has && front.before(first)"},
 		Suites: in("relay/store/embedded", "TestRecordsDoNotWaitForAnotherFiltersScan"),
 	},
 	{
