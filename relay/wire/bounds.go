@@ -18,11 +18,18 @@ func (f *Filter) Values() int {
 }
 
 // Weight returns what filters cost in memory, in no unit: for each filter one,
-// one for each tag name and one for each list value.
+// one for each tag name and one for each list value, and one more for every further 64
+// bytes of a tag value or a search.
 func Weight(filters []*Filter) int {
+	const unit = 64 // bytes
 	n := 0
 	for _, f := range filters {
-		n += 1 + len(f.Tags) + f.Values()
+		n += 1 + len(f.Tags) + f.Values() + len(f.Search)/unit
+		for _, values := range f.Tags {
+			for _, v := range values {
+				n += (len(v) - 1) / unit // an id or key is 64 long and weighs one
+			}
+		}
 	}
 	return n
 }

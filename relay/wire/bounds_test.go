@@ -41,4 +41,6 @@ func TestWeightCountsFiltersTagNamesAndValues(t *testing.T) {
 	require.Equal(t, 1, wire.Weight([]*wire.Filter{empty}))
 	require.Equal(t, 8+2+1, wire.Weight([]*wire.Filter{full}))
 	require.Equal(t, 11+1+11, wire.Weight([]*wire.Filter{full, empty, full}))
+	long := wire.NewFilter(nostr.Filter{Tags: nostr.TagMap{"t": {strings.Repeat("x", 640), "y"}}})
+	require.Equal(t, 1+1+2+9, wire.Weight([]*wire.Filter{long}))
 }
