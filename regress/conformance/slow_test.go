@@ -78,7 +78,8 @@ func (p *peer) large(n int) (topic string) {
 // FIELD_REPORTS 22.
 func TestClientThatAsksForMuchIsServedWhole(t *testing.T) {
 	t.Parallel()
-	r := target(t, impatient...)
+	// The queue is small; the times are long, since a busy machine is not a slow client.
+	r := target(t, "QUEUE_MAX_BYTES=1MiB", "QUEUE_MAX_FRAMES=2000")
 	p := r.dial(t)
 	topic := p.large(100)
 	const subs = 12 // 19 MB, and the queue holds one
@@ -125,7 +126,7 @@ func TestClientThatNeverReadsIsCutWithoutDelayingOthers(t *testing.T) {
 		most = max(most, r.metric(t, "fencepost_outbound_queue_bytes"))
 		return r.metric(t, "fencepost_connections") == 2
 	})
-	require.Less(t, slowest, 2*time.Second, "publishing and delivery to others")
+	require.Less(t, slowest, 5*time.Second, "publishing and delivery to others")
 	require.Greater(t, most, 0.0, "what waits can be seen")
 	require.LessOrEqual(t, most, float64(len(stuck)+2)*(1<<20), "and is bounded by queue.max_bytes a client")
 	_ = reader.ws.CloseNow()
