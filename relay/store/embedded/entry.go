@@ -71,7 +71,13 @@ func parseVersion(value []byte) (e entry, err error) {
 	return e, nil
 }
 
-// beUint64 reads a value of 8 bytes; a shorter one, which no version wrote, is 0.
+// appendStored makes the value of a stored id; beUint64 reads the position.
+func appendStored(position, at uint64) []byte {
+	value := binary.BigEndian.AppendUint64(make([]byte, 0, 16), position)
+	return binary.BigEndian.AppendUint64(value, at)
+}
+
+// beUint64 reads the first 8 bytes of a value; a shorter one, which no version wrote, is 0.
 func beUint64(value []byte) uint64 {
 	if len(value) < 8 {
 		return 0

@@ -77,6 +77,9 @@ func Work(r store.Rows) int { return r.(*rows).reader.work }
 // CheckEvery is how much work is done between two looks at the context.
 const CheckEvery = checkEvery
 
+// Cached reports whether the event at position has been read.
+func Cached(s *Store, position store.Position) bool { return s.cache.get(uint64(position)) != nil }
+
 // Weight is the memory that an event is taken to need, in bytes.
 var Weight = weight
 

@@ -13,7 +13,7 @@ import (
 //	00 "epoch"                                      16 hex characters
 //	00 "head"                                       position(8) of the last log row
 //	01 position(8)                                  log row, see row.go
-//	02 id(32)                                       position(8) of a stored event; empty: not stored, and somebody deleted it
+//	02 id(32)                                       position(8) created_at(8) of a stored event; empty: not stored, and somebody deleted it
 //	03 kind(2) pubkey(32) text(d)                   position(8) created_at(8) id(32): the stored version of an address
 //	04 id(32) pubkey(32)                            empty: pubkey deleted id
 //	05 kind(2) pubkey(32) text(d)                   created_at(8): versions up to this are deleted

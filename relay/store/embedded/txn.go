@@ -168,7 +168,7 @@ func (t *txn) insert(r *record, position uint64) {
 	expires, _ := r.event.Expires()
 	value := appendEntry(nil, position, r.kind, expires)
 	t.set(logKey(position), eventRow(store.EntryEvent, r.event))
-	t.decide(idKey(r.id), binary.BigEndian.AppendUint64(nil, position))
+	t.decide(idKey(r.id), appendStored(position, r.at))
 	r.indexKeys(func(key []byte) { t.set(key, value) })
 	if key := r.addressKey(spaceAddress); key != nil {
 		t.decide(key, appendVersion(position, r))
