@@ -99,7 +99,7 @@ full: export FENCEPOST_TEST_FULL := 1
 full: ## everything at its long sizes: all mutants, 50 rounds of the race suites
 	$(MAKE) test lint explore mutants kill storm conformance browser
 	$(MAKE) race COUNT=50
-	$(MAKE) fuzz FUZZTIME=1m
+	$(MAKE) fuzz FUZZTIME=30s
 
 ci: ## what CI runs, with its budgets
 	.ci/run

@@ -3,6 +3,11 @@ package mutants
 // queryMutants remove what bounds the work of a query in the embedded store.
 var queryMutants = []Mutant{
 	{
+		Name: "streams-buffer-without-bound", Promise: "G8", Says: "One client's queries fill the memory with index entries.",
+		Edit:   Edit{"relay/store/embedded/reader.go", "return max(maxBuffered/max(r.streams, 1), minChunk)", "return maxFirst"},
+		Suites: in("relay/store/embedded", "TestTheStreamsOfAQueryShareABoundedBuffer"),
+	},
+	{
 		Name: "page-after-the-hint", Promise: "NIP-67", Says: "The last events of an answer wait until it is known whether there are more.",
 		Edit: Edit{
 			"relay/store/embedded/rows.go",

@@ -54,10 +54,10 @@ func TestStormAgainstFencepost(t *testing.T) {
 	}
 }
 
-// duration is the length of one storm: a minute in the long size.
+// duration is the length of one storm: half a minute in the long size.
 func duration() time.Duration {
 	if os.Getenv("FENCEPOST_TEST_FULL") != "" {
-		return time.Minute
+		return 30 * time.Second
 	}
 	return 1500 * time.Millisecond
 }

@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"errors"
+	"math"
 
 	"fencepost/relay/store"
 	"fencepost/relay/wire"
@@ -120,3 +121,46 @@ func Flush(s *Store) error { return s.engine.db.Flush() }
 
 // OpenTables is how many tables iterators have open.
 func OpenTables(s *Store) int64 { return s.engine.db.Metrics().TableIters }
+
+// MaxBuffered is the bound of PeakBuffered, but for streams beyond a few thousand.
+const MaxBuffered = maxBuffered
+
+// PeakBuffered answers a filter by each plan that could be chosen and returns how
+// many index entries the streams of one held at once at most.
+func PeakBuffered(ctx context.Context, s *Store, f *wire.Filter) (peak int, err error) {
+	q, _ := newQuery(f)
+	for _, p := range q.candidates() {
+		n, err := peakOf(ctx, s, f, &q, p)
+		if err != nil {
+			return 0, err
+		}
+		peak = max(peak, n)
+	}
+	return peak, nil
+}
+
+func peakOf(ctx context.Context, s *Store, f *wire.Filter, q *query, p plan) (peak int, err error) {
+	snap, err := s.snapshot(ctx)
+	if err != nil {
+		return 0, err
+	}
+	r := snap.newReader()
+	defer func() { err = errors.Join(err, r.release(), snap.Close()) }()
+	w := &walk{reader: r, filter: f, left: math.MaxInt}
+	w.follow(q, p)
+	for {
+		e, err := w.front(ctx)
+		if e == nil || err != nil {
+			return peak, err
+		}
+		if err := w.look(ctx); err != nil {
+			return peak, err
+		}
+		w.has = false
+		held := 0
+		for _, s := range w.merge.heap {
+			held += len(s.buf)
+		}
+		peak = max(peak, held)
+	}
+}

@@ -7,10 +7,13 @@ import (
 )
 
 // How many entries one stream buffers at most: at first what all streams of a
-// merge together do when it is known how many are wanted, later each of them.
+// merge together do when it is known how many are wanted, later each of them. All
+// streams of one query share maxBuffered, which is 2 MiB, but for minChunk each.
 const (
-	maxFirst = 512
-	maxChunk = 256
+	maxFirst    = 512
+	maxChunk    = 256
+	minChunk    = 4
+	maxBuffered = 32 << 10
 )
 
 // merge is the union of streams in the order of answers, each event once. After
@@ -34,6 +37,7 @@ func newMerge(r *reader, prefixes [][]byte, w window, want int) *merge {
 	}
 	chunk = max(chunk/max(len(prefixes), 1), 1) + 1
 	m := &merge{reader: r}
+	r.streams += len(prefixes)
 	for _, p := range prefixes {
 		m.fresh = append(m.fresh, newStream(p, w, chunk))
 	}

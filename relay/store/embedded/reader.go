@@ -24,9 +24,10 @@ type reader struct {
 	cache *cache
 	now   int64 // Unix seconds that decide expiry
 
-	it    *pebble.Iterator // nil until it is needed
-	owner *stream          // whose next entry the iterator stands at
-	work  int              // seeks, entries read and entries looked at so far
+	it      *pebble.Iterator // nil until it is needed
+	owner   *stream          // whose next entry the iterator stands at
+	work    int              // seeks, entries read and entries looked at so far
+	streams int              // made for this query so far
 }
 
 // stream is one run of index keys with a common prefix, newest first, read in
@@ -73,6 +74,7 @@ func (r *reader) fill(ctx context.Context, s *stream) error {
 		return err
 	}
 	s.buf, s.next = s.buf[:0], 0
+	s.chunk = min(s.chunk, r.mostBuffered())
 	for len(s.buf) < s.chunk {
 		if !r.it.Valid() || !bytes.HasPrefix(r.it.Key(), s.prefix) {
 			s.ended = true
@@ -102,6 +104,12 @@ func (r *reader) fill(ctx context.Context, s *stream) error {
 		s.from = append(appendSuffix(s.from[:len(s.prefix)], last.at, last.id), 0)
 	}
 	return r.it.Error()
+}
+
+// mostBuffered returns how many entries each stream of the query may buffer. A
+// stranger's filters make thousands of streams.
+func (r *reader) mostBuffered() int {
+	return max(maxBuffered/max(r.streams, 1), minChunk)
 }
 
 // position brings the iterator to where s goes on. It stands there already when

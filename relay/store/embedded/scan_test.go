@@ -229,3 +229,25 @@ func TestQueryHoldsNothingOfTheDatabaseBetweenPages(t *testing.T) {
 	}
 	require.Equal(t, haystack+1, got)
 }
+
+// A query makes a stream for each value that it asks for, thousands if a stranger
+// likes, and each buffers more the longer it is read.
+func TestTheStreamsOfAQueryShareABoundedBuffer(t *testing.T) {
+	t.Parallel()
+	s := openFS(t, vfs.NewMem())
+	values := make([]string, 200)
+	var tags nostr.Tags
+	for i := range values {
+		values[i] = fmt.Sprint("v", i)
+		tags = append(tags, nostr.Tag{"t", values[i]})
+	}
+	for i := range 520 {
+		put(t, s, storetest.Draft{Kind: 1, At: int64(1 + i), Tags: tags}.Event())
+	}
+	f := wire.NewFilter(nostr.Filter{Tags: nostr.TagMap{"t": values}})
+	peak, err := embedded.PeakBuffered(t.Context(), s, f)
+	require.NoError(t, err)
+	require.Greater(t, peak, embedded.MaxBuffered/2, "the bound is what stops them")
+	require.LessOrEqual(t, peak, embedded.MaxBuffered)
+	require.NoError(t, s.Close())
+}
