@@ -39,7 +39,7 @@ var eventMutants = []Mutant{
 	},
 	{
 		Name: "auth-event-stored", Promise: "NIP-42", Says: "An AUTH event that was published can be replayed by whoever reads it.",
-		Edit:   Edit{"handlers/event.go", "if ev.Kind == nostr.KindClientAuthentication {", "if false {"},
+		Edit:   Edit{"handlers/event.go", "if ev.Kind == nostr.KindClientAuthentication {", "if ev.Kind == nostr.KindClientAuthentication+1 {"},
 		Suites: in("handlers", "TestLimitsOfAnEventAreExact"),
 	},
 	{
