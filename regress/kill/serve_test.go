@@ -129,6 +129,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	defer conn.Close()
 	_, err = conn.Write([]byte("GET / HTTP/1.1\r\n"))
 	require.NoError(t, err)
+	name(t, p) // a later connection was accepted, so that one was
 
 	p.signal(t, syscall.SIGTERM)
 	p.await(t, regexp.MustCompile("msg=draining"))
