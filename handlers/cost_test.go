@@ -93,7 +93,7 @@ func (s endlessSnapshot) Query(ctx context.Context, f []*wire.Filter, o store.Qu
 	return endlessRows{rows}, err
 }
 
-func (endlessSnapshot) Count(ctx context.Context, _ []*wire.Filter, _ int) (int, bool, error) {
+func (endlessSnapshot) Count(ctx context.Context, _ []*wire.Filter, _ int, _ func(*wire.Event) bool) (int, bool, error) {
 	<-ctx.Done()
 	return 0, false, fmt.Errorf("count: %w", ctx.Err())
 }

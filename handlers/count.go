@@ -59,7 +59,7 @@ func (s *Session) countStored(ctx context.Context, filters []*wire.Filter) (n in
 	}
 	work := budget{left: l.QueryTimeout}
 	err = work.spend(ctx, func(ctx context.Context) (err error) {
-		n, exact, err = snap.Count(ctx, filters, most)
+		n, exact, err = snap.Count(ctx, filters, most, nil)
 		return err
 	})
 	s.metrics.Query(s.now().Sub(begin), 0)

@@ -152,7 +152,7 @@ func replayPage(ctx context.Context, h *lifecycle.Handle, page []store.Record, a
 		if r.Position > a { // race: commit between A and the snapshot
 			continue
 		}
-		if err := h.Replay(ctx, r.Event); err != nil {
+		if err := h.Replay(ctx, r.Event, nil); err != nil {
 			return sent, err
 		}
 		sent++
@@ -198,7 +198,7 @@ func (s *Session) sendLog(ctx context.Context, h *lifecycle.Handle, after, upTo 
 			if !e.Matches(h.Filters(), s.now().Unix()) {
 				continue
 			}
-			if err := h.Replay(ctx, e.Event); err != nil {
+			if err := h.Replay(ctx, e.Event, nil); err != nil {
 				return err
 			}
 		}

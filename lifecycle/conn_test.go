@@ -53,7 +53,7 @@ func TestReserveWaitsForRoomAndCountsWhatThePredecessorGivesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newConn(t, func(o *lifecycle.Options) { o.Limits.QueueFrames = 3 })
 		a := goLive(t, c, "a") // holds one frame for its CLOSED
-		a.Deliver(1, event(1))
+		a.Deliver(1, event(1), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, _, err := c.Reserve(ctx, "b", nil)
@@ -71,14 +71,14 @@ func TestCloseKeepsAnswersAndNothingElse(t *testing.T) {
 	t.Parallel()
 	c := newConn(t)
 	h := goLive(t, c, "a")
-	h.Deliver(1, event(1))
+	h.Deliver(1, event(1), nil)
 	answer, err := c.ReserveAnswer(t.Context())
 	require.NoError(t, err)
 
 	c.Close(lifecycle.Cause{Code: 1001, Text: "bye"})
 	c.Close(lifecycle.Cause{Code: 1008, Text: "too late"})
 	require.Equal(t, lifecycle.Cause{Code: 1001, Text: "bye"}, c.Cause())
-	require.Equal(t, lifecycle.Dropped, h.Deliver(2, event(2)))
+	require.Equal(t, lifecycle.Dropped, h.Deliver(2, event(2), nil))
 	require.False(t, h.Evict(why))
 	require.False(t, c.Notify(wire.AppendNotice(nil, why)))
 	_, _, err = c.Reserve(t.Context(), "b", nil)

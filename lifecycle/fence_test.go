@@ -24,9 +24,9 @@ func TestAPositionIsDeliveredOnce(t *testing.T) {
 	t.Parallel()
 	c := newConn(t)
 	h := goLive(t, c, "a")
-	require.Equal(t, lifecycle.Queued, h.Deliver(7, event(7)))
-	require.Equal(t, lifecycle.Dropped, h.Deliver(7, event(7)))
-	require.Equal(t, lifecycle.Dropped, h.Deliver(6, event(6)))
+	require.Equal(t, lifecycle.Queued, h.Deliver(7, event(7), nil))
+	require.Equal(t, lifecycle.Dropped, h.Deliver(7, event(7), nil))
+	require.Equal(t, lifecycle.Dropped, h.Deliver(6, event(6), nil))
 	require.Equal(t, []string{"EVENT a 7"}, take(c))
 }
 
@@ -36,7 +36,7 @@ func TestBeginNeverLowersTheFloor(t *testing.T) {
 	h := reserve(t, c, "a")
 	h.Begin(5)
 	h.Begin(3)
-	require.Equal(t, lifecycle.Dropped, h.Deliver(4, event(4)))
+	require.Equal(t, lifecycle.Dropped, h.Deliver(4, event(4), nil))
 }
 
 func TestHoldIsBoundedInBytes(t *testing.T) {
@@ -45,7 +45,7 @@ func TestHoldIsBoundedInBytes(t *testing.T) {
 	h := reserve(t, c, "a")
 	h.Begin(0)
 	for i := 1; i <= 3; i++ {
-		require.Equal(t, lifecycle.Held, h.Deliver(store.Position(i), large(1000)))
+		require.Equal(t, lifecycle.Held, h.Deliver(store.Position(i), large(1000), nil))
 	}
 	ok, err := h.GoLive(wire.HintFinish)
 	require.NoError(t, err)
@@ -58,7 +58,7 @@ func TestHoldThatDoesNotFitTheQueueIsReadFromTheLog(t *testing.T) {
 	h := reserve(t, c, "a")
 	h.Begin(0)
 	for i := 1; i <= 5; i++ { // EOSE and the room for CLOSED leave four
-		require.Equal(t, lifecycle.Held, h.Deliver(store.Position(i), event(i)))
+		require.Equal(t, lifecycle.Held, h.Deliver(store.Position(i), event(i), nil))
 	}
 	ok, err := h.GoLive(wire.HintFinish)
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func TestAStoredEventLargerThanHalfOfTheQueueIsSent(t *testing.T) {
 		c := newConn(t, func(o *lifecycle.Options) { o.Limits.QueueBytes = 8000 })
 		h := reserve(t, c, "a")
 		h.Begin(0)
-		require.NoError(t, h.Replay(t.Context(), large(5000)))
+		require.NoError(t, h.Replay(t.Context(), large(5000), nil))
 		require.Len(t, take(c), 1)
 	})
 }
@@ -83,12 +83,12 @@ func TestClearingDeadFramesKeepsTheLiveOnes(t *testing.T) {
 	c := newConn(t, func(o *lifecycle.Options) { o.Limits.QueueFrames = 400 })
 	stays, goes := goLive(t, c, "stays"), goLive(t, c, "goes")
 	var want []string
-	goes.Deliver(1, event(1))
+	goes.Deliver(1, event(1), nil)
 	for i := 2; i <= 200; i++ {
 		if i%10 != 3 { // the first that is left is for stays
-			goes.Deliver(store.Position(i), event(i))
+			goes.Deliver(store.Position(i), event(i), nil)
 		} else {
-			stays.Deliver(store.Position(i), event(i))
+			stays.Deliver(store.Position(i), event(i), nil)
 			want = append(want, "EVENT stays "+strings.TrimPrefix(event(i).Content, "event "))
 		}
 	}
@@ -107,7 +107,7 @@ func TestRoomIsNeitherLostNorGainedByChurn(t *testing.T) {
 	c := newConn(t, func(o *lifecycle.Options) { o.Limits.QueueFrames = frames })
 	for range 20 {
 		live, evicted := goLive(t, c, "live"), goLive(t, c, "evicted")
-		live.Deliver(1, event(1))
+		live.Deliver(1, event(1), nil)
 		evicted.Evict(why)
 		take(c)
 		reserve(t, c, "live")    // replaced, and then closed while pending
@@ -132,7 +132,7 @@ func TestReserveWaitsUntilAnEvictionFreesRoom(t *testing.T) {
 		c := newConn(t, func(o *lifecycle.Options) { o.Limits.QueueFrames = 5 })
 		a := goLive(t, c, "a") // one frame reserved
 		for i := 1; i <= 4; i++ {
-			a.Deliver(store.Position(i), event(i))
+			a.Deliver(store.Position(i), event(i), nil)
 		}
 		reserved := make(chan error, 1)
 		go func() {
@@ -227,9 +227,9 @@ func TestWhateverIsQueuedWakesTheWriter(t *testing.T) {
 		name string
 		do   func()
 	}{
-		{"a stored event", func() { require.NoError(t, h.Replay(t.Context(), event(1))) }},
+		{"a stored event", func() { require.NoError(t, h.Replay(t.Context(), event(1), nil)) }},
 		{"EOSE", func() { _, _ = h.GoLive(wire.HintFinish) }}, // takes no error here
-		{"a live event", func() { h.Deliver(2, event(2)) }},
+		{"a live event", func() { h.Deliver(2, event(2), nil) }},
 		{"CLOSED", func() { h.Evict(why) }},
 		{"an answer", func() { answer.Send(wire.AppendNotice(nil, why)) }},
 		{"an unsolicited frame", func() { c.Notify(wire.AppendNotice(nil, why)) }},
@@ -251,7 +251,7 @@ func TestABatchEndsAtItsSize(t *testing.T) {
 	c := newConn(t)
 	h := goLive(t, c, "a")
 	for i := 1; i <= 5; i++ {
-		require.Equal(t, lifecycle.Queued, h.Deliver(store.Position(i), large(1000)))
+		require.Equal(t, lifecycle.Queued, h.Deliver(store.Position(i), large(1000), nil))
 	}
 	frames, _ := c.Take(nil, 2000)
 	require.Len(t, frames, 2)

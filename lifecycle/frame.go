@@ -9,7 +9,8 @@ import (
 type kind uint8
 
 const (
-	kindControl kind = iota // OK, NOTICE, AUTH, COUNT: belongs to the connection
+	kindGone    kind = iota // nothing: the frame was taken or dropped, its place remains
+	kindControl             // OK, NOTICE, AUTH, COUNT: belongs to the connection
 	kindEvent               // belongs to a generation, stale once that is retired
 	kindEOSE                // the same
 	kindClosed              // the last frame of a generation, stale once a newer one begins
@@ -21,6 +22,7 @@ type Frame struct {
 	kind   kind
 	handle *Handle     // nil for kindControl
 	event  *wire.Event // kindEvent only
+	grant  *Grant      // kindEvent only: while it holds, the reader may see the event
 	text   []byte      // the encoded message of any other kind
 }
 
@@ -48,4 +50,5 @@ func (f Frame) Handle() *Handle { return f.handle }
 type held struct {
 	position store.Position
 	event    *wire.Event
+	grant    *Grant
 }

@@ -48,6 +48,7 @@ type Handle struct {
 	closing    bool // CLOSED is queued and still wanted
 	reserved   int  // bytes reserved for EOSE and CLOSED
 	charged    int  // weight counted for this generation
+	passed     uint64 // the last Take that passed over an undecided frame
 	// What the queue counts for this generation.
 	queued, queuedBytes int
 }
@@ -83,10 +84,11 @@ func (h *Handle) Begin(a store.Position) {
 	h.floor = max(h.floor, a)
 }
 
-// Replay queues a stored event, waiting for room up to the room timeout. It
-// returns ErrRetired, ErrSlow or the context's error.
-func (h *Handle) Replay(ctx context.Context, ev *wire.Event) error {
-	f := Frame{kind: kindEvent, handle: h, event: ev}
+// Replay queues a stored event that the reader may see under grant, waiting for
+// room up to the room timeout. It returns ErrRetired, ErrSlow or the context's
+// error.
+func (h *Handle) Replay(ctx context.Context, ev *wire.Event, grant *Grant) error {
+	f := Frame{kind: kindEvent, handle: h, event: ev, grant: grant}
 	for {
 		room, err := h.tryReplay(f)
 		if room == nil {
@@ -155,7 +157,7 @@ func (h *Handle) goLive(hint wire.Hint) (isLive bool, err error) {
 		return false, nil
 	}
 	for _, x := range h.hold {
-		c.queue.push(Frame{kind: kindEvent, handle: h, event: x.event})
+		c.queue.push(Frame{kind: kindEvent, handle: h, event: x.event, grant: x.grant})
 		h.floor = x.position
 	}
 	h.hold, h.holdBytes = nil, 0
@@ -198,52 +200,53 @@ const (
 )
 
 // Deliver is the fence: it compares the generation at the instant of insertion.
-// Positions of one handle must come in increasing order. On Ended the caller
+// The reader may see the event under grant; with Undecided that is asked before
+// the frame is taken. Positions of one handle must come in increasing order. On Ended the caller
 // takes the handle out of the index. It never blocks.
-func (h *Handle) Deliver(at store.Position, ev *wire.Event) Delivery {
-	d := h.deliver(at, ev)
+func (h *Handle) Deliver(at store.Position, ev *wire.Event, grant *Grant) Delivery {
+	d := h.deliver(held{position: at, event: ev, grant: grant})
 	if d == Ended {
 		h.cancel()
 	}
 	return d
 }
 
-func (h *Handle) deliver(at store.Position, ev *wire.Event) Delivery {
+func (h *Handle) deliver(x held) Delivery {
 	c := h.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if h.state == retired { // race: fanout against CLOSE, replacement, eviction
 		return Dropped
 	}
-	if at <= h.floor {
+	if x.position <= h.floor {
 		return Dropped
 	}
 	if h.state != live {
-		h.holdLocked(at, ev)
+		h.holdLocked(x)
 		return Held
 	}
-	f := Frame{kind: kindEvent, handle: h, event: ev}
+	f := Frame{kind: kindEvent, handle: h, event: x.event, grant: x.grant}
 	if !c.queue.fits(1, f.Len()) {
 		h.endLocked(reasonSlow)
 		return Ended
 	}
-	h.floor = at
+	h.floor = x.position
 	c.queue.push(f)
 	c.wakeLocked()
 	return Queued
 }
 
-func (h *Handle) holdLocked(at store.Position, ev *wire.Event) {
+func (h *Handle) holdLocked(x held) {
 	if h.overflowed {
 		return
 	}
-	n := h.eventLen(ev)
+	n := h.eventLen(x.event)
 	l := h.conn.limits
 	if len(h.hold) >= l.HoldFrames || h.holdBytes+n > l.HoldBytes {
 		h.hold, h.holdBytes, h.overflowed = nil, 0, true
 		return
 	}
-	h.hold = append(h.hold, held{position: at, event: ev})
+	h.hold = append(h.hold, x)
 	h.holdBytes += n
 }
 

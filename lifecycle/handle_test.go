@@ -17,10 +17,10 @@ func TestReleaseDropsWhatIsQueuedAndWhatComesLater(t *testing.T) {
 	t.Parallel()
 	c := newConn(t)
 	h := goLive(t, c, "a")
-	require.Equal(t, lifecycle.Queued, h.Deliver(1, event(1)))
+	require.Equal(t, lifecycle.Queued, h.Deliver(1, event(1), nil))
 
 	require.Same(t, h, c.Release("a"))
-	require.Equal(t, lifecycle.Dropped, h.Deliver(2, event(2)))
+	require.Equal(t, lifecycle.Dropped, h.Deliver(2, event(2), nil))
 
 	require.Empty(t, take(c))
 	require.Equal(t, lifecycle.Usage{}, c.Usage())
@@ -31,21 +31,21 @@ func TestReserveRetiresThePredecessorInTheSameStep(t *testing.T) {
 	t.Parallel()
 	c := newConn(t)
 	older := goLive(t, c, "a")
-	older.Deliver(1, event(1))
+	older.Deliver(1, event(1), nil)
 
 	newer, old, err := c.Reserve(t.Context(), "a", nil)
 	require.NoError(t, err)
 	require.Same(t, older, old)
 	require.False(t, older.Current())
 	require.True(t, newer.Current())
-	require.Equal(t, lifecycle.Dropped, older.Deliver(2, event(2)))
-	require.ErrorIs(t, older.Replay(t.Context(), event(3)), lifecycle.ErrRetired)
+	require.Equal(t, lifecycle.Dropped, older.Deliver(2, event(2), nil))
+	require.ErrorIs(t, older.Replay(t.Context(), event(3), nil), lifecycle.ErrRetired)
 	_, err = older.GoLive(wire.HintFinish)
 	require.ErrorIs(t, err, lifecycle.ErrRetired)
 	require.Error(t, older.Context().Err())
 
 	newer.Begin(2)
-	newer.Deliver(3, event(3))
+	newer.Deliver(3, event(3), nil)
 	_, err = newer.GoLive(wire.HintFinish)
 	require.NoError(t, err)
 	require.Equal(t, []string{"EOSE a", "EVENT a 3"}, take(c))
@@ -71,8 +71,8 @@ func TestEvictDropsQueuedFramesAndKeepsClosed(t *testing.T) {
 	t.Parallel()
 	c := newConn(t)
 	h, other := goLive(t, c, "a"), goLive(t, c, "b")
-	h.Deliver(1, event(1))
-	other.Deliver(1, event(1))
+	h.Deliver(1, event(1), nil)
+	other.Deliver(1, event(1), nil)
 	h.Evict(why)
 	require.Equal(t, []string{"EVENT b 1", "CLOSED a"}, take(c))
 }
@@ -103,11 +103,11 @@ func TestRefusalEndsTheOlderGeneration(t *testing.T) {
 	t.Parallel()
 	c := newConn(t)
 	h := goLive(t, c, "a")
-	h.Deliver(1, event(1))
+	h.Deliver(1, event(1), nil)
 	old, err := c.Refuse(t.Context(), "a", why)
 	require.NoError(t, err)
 	require.Same(t, h, old)
-	require.Equal(t, lifecycle.Dropped, h.Deliver(2, event(2)))
+	require.Equal(t, lifecycle.Dropped, h.Deliver(2, event(2), nil))
 	require.Equal(t, []string{"CLOSED a"}, take(c))
 	require.Equal(t, lifecycle.Usage{}, c.Usage())
 }
@@ -135,9 +135,9 @@ func TestCloseAckIsTheLastFrameOfItsGeneration(t *testing.T) {
 	t.Parallel()
 	c := newConn(t, func(o *lifecycle.Options) { o.CloseAck = true })
 	h := goLive(t, c, "a")
-	h.Deliver(1, event(1))
+	h.Deliver(1, event(1), nil)
 	require.Same(t, h, c.Release("a"))
-	h.Deliver(2, event(2))
+	h.Deliver(2, event(2), nil)
 	require.Equal(t, []string{"CLOSED a"}, take(c))
 }
 
@@ -145,16 +145,16 @@ func TestLiveFramesWaitForTheReplay(t *testing.T) {
 	t.Parallel()
 	c := newConn(t)
 	h := reserve(t, c, "a")
-	require.Equal(t, lifecycle.Held, h.Deliver(4, event(4)))
+	require.Equal(t, lifecycle.Held, h.Deliver(4, event(4), nil))
 	h.Begin(5)
-	require.Equal(t, lifecycle.Dropped, h.Deliver(5, event(5)), "at A: stored")
-	require.Equal(t, lifecycle.Held, h.Deliver(6, event(6)))
-	require.NoError(t, h.Replay(t.Context(), event(2)))
+	require.Equal(t, lifecycle.Dropped, h.Deliver(5, event(5), nil), "at A: stored")
+	require.Equal(t, lifecycle.Held, h.Deliver(6, event(6), nil))
+	require.NoError(t, h.Replay(t.Context(), event(2), nil))
 	ok, err := h.GoLive(wire.HintFinish)
 	require.NoError(t, err)
 	require.True(t, ok)
-	require.Equal(t, lifecycle.Dropped, h.Deliver(6, event(6)), "the high-water mark")
-	require.Equal(t, lifecycle.Queued, h.Deliver(7, event(7)))
+	require.Equal(t, lifecycle.Dropped, h.Deliver(6, event(6), nil), "the high-water mark")
+	require.Equal(t, lifecycle.Queued, h.Deliver(7, event(7), nil))
 	require.Equal(t, []string{"EVENT a 2", "EOSE a", "EVENT a 6", "EVENT a 7"}, take(c))
 }
 
@@ -164,15 +164,15 @@ func TestOverflowedHoldIsReadFromTheLog(t *testing.T) {
 	h := reserve(t, c, "a")
 	h.Begin(0)
 	for i := 1; i <= 3; i++ {
-		require.Equal(t, lifecycle.Held, h.Deliver(store.Position(i), event(i)))
+		require.Equal(t, lifecycle.Held, h.Deliver(store.Position(i), event(i), nil))
 	}
 	ok, err := h.GoLive(wire.HintFinish)
 	require.NoError(t, err)
 	require.False(t, ok)
 	h.Restart()
-	require.Equal(t, lifecycle.Held, h.Deliver(4, event(4)))
+	require.Equal(t, lifecycle.Held, h.Deliver(4, event(4), nil))
 	for i := 1; i <= 3; i++ { // what the log holds up to the new begun position
-		require.NoError(t, h.Replay(t.Context(), event(i)))
+		require.NoError(t, h.Replay(t.Context(), event(i), nil))
 	}
 	h.Begin(3)
 	ok, err = h.GoLive(wire.HintFinish)
@@ -186,10 +186,10 @@ func TestLiveFrameWithoutRoomEndsThatSubscription(t *testing.T) {
 	c := newConn(t, func(o *lifecycle.Options) { o.Limits.QueueFrames = 6 })
 	a, b := goLive(t, c, "a"), goLive(t, c, "b")
 	for i := 1; i <= 4; i++ {
-		require.Equal(t, lifecycle.Queued, a.Deliver(store.Position(i), event(i)))
+		require.Equal(t, lifecycle.Queued, a.Deliver(store.Position(i), event(i), nil))
 	}
-	require.Equal(t, lifecycle.Ended, a.Deliver(5, event(5)))
-	require.Equal(t, lifecycle.Queued, b.Deliver(5, event(5)), "a gave its room back")
+	require.Equal(t, lifecycle.Ended, a.Deliver(5, event(5), nil))
+	require.Equal(t, lifecycle.Queued, b.Deliver(5, event(5), nil), "a gave its room back")
 	require.Equal(t, []string{"CLOSED a", "EVENT b 5"}, take(c))
 }
 
@@ -200,19 +200,19 @@ func TestStoredEventsWaitForRoomAndThenEnd(t *testing.T) {
 		h := reserve(t, c, "a")
 		h.Begin(0)
 		for i := 1; i <= 4; i++ { // half of the queue
-			require.NoError(t, h.Replay(t.Context(), event(i)))
+			require.NoError(t, h.Replay(t.Context(), event(i), nil))
 		}
 		done := make(chan error, 1)
-		go func() { done <- h.Replay(t.Context(), event(5)) }()
+		go func() { done <- h.Replay(t.Context(), event(5), nil) }()
 		synctest.Wait()
 		require.Len(t, take(c), 4)
 		synctest.Wait()
 		require.NoError(t, <-done, "the writer made room")
 
 		for i := 6; i <= 8; i++ {
-			require.NoError(t, h.Replay(t.Context(), event(i)))
+			require.NoError(t, h.Replay(t.Context(), event(i), nil))
 		}
-		require.ErrorIs(t, h.Replay(t.Context(), event(9)), lifecycle.ErrSlow)
+		require.ErrorIs(t, h.Replay(t.Context(), event(9), nil), lifecycle.ErrSlow)
 		require.Equal(t, []string{"CLOSED a"}, take(c))
 	})
 }
@@ -224,10 +224,10 @@ func TestReplayStopsWaitingWhenTheGenerationEnds(t *testing.T) {
 		h := reserve(t, c, "a")
 		h.Begin(0)
 		for i := 1; i <= 2; i++ {
-			require.NoError(t, h.Replay(t.Context(), event(i)))
+			require.NoError(t, h.Replay(t.Context(), event(i), nil))
 		}
 		done := make(chan error, 1)
-		go func() { done <- h.Replay(h.Context(), event(3)) }()
+		go func() { done <- h.Replay(h.Context(), event(3), nil) }()
 		synctest.Wait()
 		c.Release("a")
 		require.Error(t, <-done)
@@ -244,7 +244,7 @@ func TestDeadFramesDoNotPileUp(t *testing.T) {
 		_, err := h.GoLive(wire.HintFinish)
 		require.NoError(t, err)
 		for i := 1; i <= 5; i++ {
-			h.Deliver(store.Position(i), event(i))
+			h.Deliver(store.Position(i), event(i), nil)
 		}
 	}
 	require.LessOrEqual(t, lifecycle.QueueSlots(c), 200)

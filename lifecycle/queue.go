@@ -11,6 +11,8 @@ type queue struct {
 	items []Frame
 	head  int // items[:head] are taken
 
+	takes uint64 // how often frames were taken
+
 	frames, bytes                 int // live frames in items
 	reservedFrames, reservedBytes int // promised and not pushed yet
 }
@@ -54,25 +56,54 @@ func (q *queue) push(f Frame) {
 	}
 }
 
-// pop takes the next frame that is still wanted.
-func (q *queue) pop() (f Frame, ok bool) {
-	for q.head < len(q.items) {
-		f, q.items[q.head] = q.items[q.head], Frame{}
-		q.head++
-		if !f.wanted() {
+// take moves wanted frames to dst until maxBytes are reached. A frame whose grant
+// does not hold is passed over with everything of its generation behind it, and
+// keeps its place; undecided says that there was one (G4).
+func (q *queue) take(dst []Frame, maxBytes int) (frames []Frame, undecided bool) {
+	q.takes++
+	i, first := q.head, -1 // first frame passed over
+	for size := 0; i < len(q.items) && size < maxBytes; i++ {
+		f := q.items[i]
+		if f.wanted() && q.passes(f) {
+			if first < 0 {
+				first = i
+			}
 			continue
 		}
-		q.discount(f)
-		return f, true
+		q.items[i] = Frame{}
+		if f.wanted() {
+			q.discount(f)
+			size += f.Len()
+			dst = append(dst, f)
+		}
 	}
-	q.reset()
-	return Frame{}, false
+	if q.head = i; first >= 0 {
+		q.head = first
+	}
+	if q.head == len(q.items) {
+		q.reset()
+	}
+	return dst, first >= 0
+}
+
+// passes reports whether this take passes over f.
+func (q *queue) passes(f Frame) bool {
+	h := f.handle
+	if h == nil || f.kind == kindClosed {
+		return false
+	}
+	if f.kind == kindEvent && !f.grant.Holds() { // race: revocation against what is queued
+		h.passed = q.takes
+	}
+	return h.passed == q.takes
 }
 
 // wanted is the check at write time of G1, G2 and G3: what was queued for a
 // generation that has been retired since is dropped here.
 func (f Frame) wanted() bool {
 	switch f.kind {
+	case kindGone:
+		return false
 	case kindControl:
 		return true
 	case kindClosed:

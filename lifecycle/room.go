@@ -122,27 +122,34 @@ func (c *Conn) evictAll(r wire.Reason) (ended []*Handle) {
 func (c *Conn) Ready() <-chan struct{} { return c.ready }
 
 // Take moves queued frames to dst until maxBytes are reached, leaving out those
-// of retired generations. done says that the connection is closing and that
-// nothing is left to write, now or later. Only the writer calls it.
+// of retired generations. Frames whose grant does not hold stay, with what is
+// behind them in their generation, and are decided about in the connection's
+// group; Ready says when that is done. done says that the connection is closing
+// and that nothing is left to write, now or later. Only the writer calls it.
 func (c *Conn) Take(dst []Frame, maxBytes int) (frames []Frame, done bool) {
+	frames, done, decide := c.take(dst, maxBytes)
+	if decide {
+		c.group.Go("decide", c.decide)
+	}
+	return frames, done
+}
+
+func (c *Conn) take(dst []Frame, maxBytes int) (frames []Frame, done, decide bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for size := 0; size < maxBytes; {
-		f, ok := c.queue.pop()
-		if !ok {
-			break
-		}
+	dst, undecided := c.queue.take(dst, maxBytes)
+	for _, f := range dst {
 		if f.kind == kindClosed {
 			f.handle.closing = false
 			delete(c.slots, f.handle.id)
 		}
-		size += f.Len()
-		dst = append(dst, f)
 	}
 	if len(dst) > 0 {
 		c.freedLocked()
 	}
-	return dst, c.state != open && len(dst) == 0 && (c.answers == 0 || c.state == finished)
+	decide = undecided && !c.deciding
+	c.deciding = c.deciding || undecided
+	return dst, c.state != open && len(dst) == 0 && (c.answers == 0 || c.state == finished), decide
 }
 
 // Usage is what a connection holds at one moment.

@@ -45,6 +45,29 @@ const (
 	// inserted. The last moment before the fence.
 	FanoutDecided Point = "fanout.decided"
 
+	// DecideChosen: queued frames whose grant does not hold are chosen, none is
+	// decided about. CLOSE, a newer REQ or another revocation may come first.
+	DecideChosen Point = "decide.chosen"
+	// DecideDone: they are decided about, and the answers are not in the queue. A
+	// revocation here must make them ask again.
+	DecideDone Point = "decide.done"
+
+	// ReqJudged: the filters are judged, nothing is reserved. A revocation here
+	// finds no handle to evict, so the REQ must be judged again.
+	ReqJudged Point = "req.judged"
+	// ReqDecided: the reader may see a stored event; its frame is not queued. A
+	// revocation here must keep it from being taken.
+	ReqDecided Point = "req.decided"
+	// AuthAdded: a key has been added to the connection, and nobody has asked
+	// whether it is banned. A ban that came before has not seen the key.
+	AuthAdded Point = "auth.added"
+	// EventPlanned: an event is allowed under epochs that were read; it is not in
+	// the commit queue. A revocation that commits here must make it ask again.
+	EventPlanned Point = "event.planned"
+	// ControlChanged: the follower has changed the state and moved the epochs of a
+	// control row; no subscription has been chosen for eviction.
+	ControlChanged Point = "control.changed"
+
 	// CloseRead: CLOSE was read, nothing is retired.
 	CloseRead Point = "close.read"
 	// CloseReleased: the handle is retired, the index still has it.

@@ -108,7 +108,7 @@ func (w *world) fanoutByID(c *client, id string, ev *wire.Event) explore.Operati
 		for range w.handles(c, id, ev) {
 			at(pause.FanoutSelected)
 			if h := w.current(c, id); h != nil {
-				h.Deliver(w.head(), ev)
+				h.Deliver(w.head(), ev, nil)
 			}
 		}
 		w.relay.Step(w.t)
@@ -172,7 +172,7 @@ func (c *client) replayUpTo(ctx context.Context, h *lifecycle.Handle, a store.Po
 	page, err := rows.Next(ctx, nil, 64)
 	for _, r := range page {
 		if r.Position <= a {
-			if err := h.Replay(ctx, r.Event); err != nil {
+			if err := h.Replay(ctx, r.Event, nil); err != nil {
 				return err
 			}
 		}

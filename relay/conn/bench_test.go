@@ -42,7 +42,7 @@ func BenchmarkFrame(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(ev.Raw())))
 			for b.Loop() {
-				if err := h.Replay(b.Context(), ev); err != nil {
+				if err := h.Replay(b.Context(), ev, nil); err != nil {
 					require.NoError(b, err)
 				}
 			}

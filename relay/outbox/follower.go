@@ -157,7 +157,7 @@ func (f *Follower) fanout(e *store.Entry) {
 			continue
 		}
 		f.pause.At(pause.FanoutDecided)
-		switch h.Deliver(e.Position, e.Event) {
+		switch h.Deliver(e.Position, e.Event, nil) {
 		case lifecycle.Ended:
 			f.index.Remove(h)
 			f.metrics.SubscriptionEnded("slow")

@@ -13,6 +13,7 @@ import (
 // The kinds that deletion treats on their own.
 const (
 	KindDeletion = 5    // NIP-09
+	KindVanish   = 62   // NIP-62
 	KindGiftWrap = 1059 // NIP-59
 )
 
@@ -53,9 +54,9 @@ func Targets(request *wire.Event) []Target {
 
 // MayDelete reports whether request removes the stored event target when it
 // names its id: the author may, and the recipient of a gift wrap. A deletion
-// request is never deleted.
+// request is never deleted, and neither is a request to vanish (NIP-62).
 func MayDelete(request, target *wire.Event) bool {
-	return target.Kind != KindDeletion && slices.Contains(Owners(target), request.PubKey)
+	return target.Kind != KindDeletion && target.Kind != KindVanish && slices.Contains(Owners(target), request.PubKey)
 }
 
 // Owners returns the keys that may delete e by its id: its author first, then

@@ -47,24 +47,29 @@ type Store interface {
 	// many rows it voided; removal rows that it added are not counted.
 	Sweep(ctx context.Context, now time.Time) (int, error)
 
+	// ReadControl returns up to max control rows after a position, in position
+	// order. They are kept for ever.
+	ReadControl(ctx context.Context, after Position, max int) ([]Entry, error)
+
+	// Erase removes up to max stored events that x selects, with a removal row for
+	// each, and returns how many there were: fewer than max means all are gone.
+	Erase(ctx context.Context, x Erasure, max int) (int, error)
+
 	// Close waits for running commits, then releases the store and whatever
 	// snapshots are still open. Calls that come later fail with ErrClosed; a
 	// second Close does nothing.
 	Close() error
 }
 
-// Write is one event to append. Its id and signature have been verified.
-type Write struct {
-	Event *wire.Event
-}
-
-// Outcome says what became of one Write. Err is nil when the event is durable
-// and has taken Position. ErrDuplicate carries the first position; the other
-// sentinels say why nothing was written; anything else is an internal failure:
+// Outcome says what became of one Write. Err is nil when it is durable: Event, or
+// without one the first control row, has taken Position, and the last row of the
+// write has taken Last. ErrDuplicate carries the first position, ErrMoved the
+// present epoch of a scope that moved; the other sentinels say why nothing was written; anything else is an internal failure:
 // nothing is acknowledged or visible, and only a commit that broke during its
 // fsync may turn out to be stored after all, when the store is opened again.
 type Outcome struct {
 	Position Position
+	Last     Position
 	Err      error
 }
 
@@ -90,6 +95,8 @@ type LogInfo struct {
 	Epoch Epoch
 	Floor Position
 	Head  Position
+
+	Control Position // the newest control row, 0 for none
 }
 
 // EntryType says what a log row holds.
@@ -100,6 +107,7 @@ const (
 	EntryEphemeral                      // an ephemeral event, voided after a minute
 	EntryRemoval                        // an earlier event was removed
 	EntryVoid                           // payload is gone; position, id prefix and Void remain
+	EntryControl                        // access or configuration changed; clients never see it
 )
 
 // EphemeralAge is how long the log keeps the payload of an ephemeral event.
@@ -120,6 +128,7 @@ type Entry struct {
 	Type     EntryType
 	Event    *wire.Event // set for EntryEvent and EntryEphemeral
 	Removal  *Removal    // set for EntryRemoval
+	Control  *Control    // set for EntryControl
 	Void     VoidKind    // set for EntryVoid
 	Prefix   [8]byte     // first bytes of the id of the event concerned
 }
@@ -165,10 +174,13 @@ type Snapshot interface {
 	// created_at first, ties by lowest id, each once. Each filter contributes
 	// at most its own limit (or opt.DefaultLimit). Expired events are left out.
 	Query(ctx context.Context, filters []*wire.Filter, opt QueryOptions) (Rows, error)
-	// Count returns how many distinct stored events match (NIP-45), limits
-	// aside. It counts to at most max (0 is no bound); exact is false when more
-	// than max match.
-	Count(ctx context.Context, filters []*wire.Filter, max int) (n int, exact bool, err error)
+	// Count returns how many distinct stored events match (NIP-45) and are visible
+	// (nil: all are), limits aside. It counts to at most max (0 is no bound); exact
+	// is false when there are more.
+	Count(ctx context.Context, filters []*wire.Filter, max int, visible func(*wire.Event) bool) (n int, exact bool, err error)
+	// Prefixed returns up to max stored events whose id begins with these hex
+	// digits, of which there is an even number of at least 8.
+	Prefixed(ctx context.Context, prefix string, max int) ([]Record, error)
 	Close() error
 }
 
@@ -177,6 +189,10 @@ type QueryOptions struct {
 	MaxLimit     int // each filter's limit is clamped to this; 0 is no bound
 	DefaultLimit int // for a filter without limit; 0 is MaxLimit
 	MaxTotal     int // over all filters of the query; 0 is no bound
+
+	// Visible leaves out what it refuses, as if that were not stored: it counts
+	// towards no limit and no hint. nil: everything is visible. It may block.
+	Visible func(ev *wire.Event) bool
 }
 
 // Rows walks the result of a query. Not safe for concurrent use.

@@ -103,7 +103,7 @@ func BenchmarkQuery(b *testing.B) {
 		snap, err := s.Snapshot(background)
 		require.NoError(b, err)
 		for b.Loop() {
-			n, _, err := snap.Count(background, []*wire.Filter{wire.NewFilter(nostr.Filter{Kinds: []int{7}})}, 0)
+			n, _, err := snap.Count(background, []*wire.Filter{wire.NewFilter(nostr.Filter{Kinds: []int{7}})}, 0, nil)
 			require.NoError(b, err)
 			b.ReportMetric(float64(n), "counted")
 		}

@@ -175,7 +175,7 @@ func TestEndOfTheContextEndsAScan(t *testing.T) {
 	require.NoError(t, err)
 	for name, f := range map[string]nostr.Filter{"looks at events": nothing, "looks at entries": {Kinds: []int{1}}} {
 		ctx = &flipping{t.Context(), asked}
-		_, _, err = snap.Count(ctx, []*wire.Filter{wire.NewFilter(f)}, 0)
+		_, _, err = snap.Count(ctx, []*wire.Filter{wire.NewFilter(f)}, 0, nil)
 		require.ErrorIs(t, err, context.DeadlineExceeded, name)
 		require.Zero(t, ctx.left, name)
 	}

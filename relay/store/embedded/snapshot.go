@@ -46,7 +46,7 @@ func (s *snapshot) Query(ctx context.Context, filters []*wire.Filter, opt store.
 
 // Count implements store.Snapshot. Events are read only where an index entry
 // does not decide.
-func (s *snapshot) Count(ctx context.Context, filters []*wire.Filter, limit int) (n int, exact bool, err error) {
+func (s *snapshot) Count(ctx context.Context, filters []*wire.Filter, limit int, _ func(*wire.Event) bool) (n int, exact bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.readyLocked(ctx); err != nil {

@@ -103,7 +103,7 @@ var closeCases = map[string]func(t *testing.T, s *subject){
 		require.ErrorIs(t, err, store.ErrClosed)
 		_, err = rows.Next(t.Context(), nil, 1)
 		require.ErrorIs(t, err, store.ErrClosed)
-		_, _, err = snap.Count(t.Context(), nil, 0)
+		_, _, err = snap.Count(t.Context(), nil, 0, nil)
 		require.ErrorIs(t, err, store.ErrClosed)
 		require.NoError(t, rows.Close())
 		require.NoError(t, snap.Close())

@@ -236,7 +236,7 @@ var queryCases = map[string]func(t *testing.T, s *subject){
 		cancel()
 		_, err = rows.Next(ctx, nil, 1)
 		require.True(t, errors.Is(err, context.Canceled))
-		_, _, err = snap.Count(ctx, prepare([]nostr.Filter{{}}), 0)
+		_, _, err = snap.Count(ctx, prepare([]nostr.Filter{{}}), 0, nil)
 		require.ErrorIs(t, err, context.Canceled)
 		require.NoError(t, rows.Close())
 		require.NoError(t, snap.Close())

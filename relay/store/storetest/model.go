@@ -145,7 +145,7 @@ func (m *model) compareAnswers(t *rapid.T) {
 		snap, err := s.Snapshot(ctx)
 		require.NoError(t, err)
 		events, hint := ask(t, snap, opt, filters...)
-		n, exact, err := snap.Count(ctx, prepare(filters), limit)
+		n, exact, err := snap.Count(ctx, prepare(filters), limit, nil)
 		require.NoError(t, err)
 		answers[i] = [4]any{ids(events), hint, n, exact}
 		require.NoError(t, snap.Close())

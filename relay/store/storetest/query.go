@@ -52,7 +52,7 @@ func (s *snapshot) Query(ctx context.Context, filters []*wire.Filter, opt store.
 	return out, nil
 }
 
-func (s *snapshot) Count(ctx context.Context, filters []*wire.Filter, limit int) (n int, exact bool, err error) {
+func (s *snapshot) Count(ctx context.Context, filters []*wire.Filter, limit int, _ func(*wire.Event) bool) (n int, exact bool, err error) {
 	if err := s.ready(ctx); err != nil {
 		return 0, false, err
 	}

@@ -136,7 +136,7 @@ func (s *subject) query(opt store.QueryOptions, filters ...nostr.Filter) (events
 func (s *subject) count(limit int, filters ...nostr.Filter) (n int, exact bool) {
 	s.t.Helper()
 	snap := s.snapshot()
-	n, exact, err := snap.Count(s.t.Context(), prepare(filters), limit)
+	n, exact, err := snap.Count(s.t.Context(), prepare(filters), limit, nil)
 	require.NoError(s.t, err)
 	require.NoError(s.t, snap.Close())
 	return n, exact

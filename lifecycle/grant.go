@@ -1,0 +1,88 @@
+package lifecycle
+
+import (
+	"context"
+	"sync/atomic"
+
+	"fencepost/relay/store"
+)
+
+// Scope is one thing that permissions hang on: the relay, a group or a key. Its
+// epoch is the position of the last control row that took something away in it.
+// Whoever applies such a row changes the state first and moves the epoch
+// afterwards; whoever decides reads the epoch first and the state afterwards. So
+// a decision from the older state has an epoch that no longer holds.
+type Scope struct{ epoch atomic.Uint64 }
+
+// NewScope returns a scope that stands at epoch.
+func NewScope(epoch store.Position) *Scope {
+	s := &Scope{}
+	s.epoch.Store(uint64(epoch))
+	return s
+}
+
+// Epoch returns the present epoch.
+func (s *Scope) Epoch() store.Position { return store.Position(s.epoch.Load()) }
+
+// Move ends every grant of the scope. The state behind it has been changed.
+func (s *Scope) Move(to store.Position) { s.epoch.Store(uint64(to)) }
+
+// Grant is what a decision to let a reader see an event rests on: some scopes and
+// their epochs. It never changes and can be shared by any number of frames. A nil
+// Grant holds for ever.
+type Grant struct{ terms []term }
+
+type term struct {
+	scope *Scope
+	epoch store.Position
+}
+
+// NewGrant reads the epochs of scopes. It is called before the state is read
+// that the decision comes from.
+func NewGrant(scopes ...*Scope) *Grant {
+	g := &Grant{terms: make([]term, len(scopes))}
+	for i, s := range scopes {
+		g.terms[i] = term{scope: s, epoch: s.Epoch()}
+	}
+	return g
+}
+
+// Undecided is the grant of a frame about which nobody has decided yet. It never
+// holds.
+var Undecided = &Grant{terms: []term{{scope: NewScope(1)}}}
+
+// Holds reports whether no scope has moved since the decision (G4). It does not
+// lock.
+func (g *Grant) Holds() bool {
+	if g == nil {
+		return true
+	}
+	for i := range g.terms {
+		if t := &g.terms[i]; t.scope.Epoch() != t.epoch {
+			return false
+		}
+	}
+	return true
+}
+
+// Sight says who may see one event. The zero Sight is that of an event which
+// everybody may see, for ever.
+type Sight struct {
+	Grant *Grant                   // what May's answers rest on
+	May   func(keys []string) bool // answers at once; nil: everybody may
+	// Ask is asked after May when it is set: a decision from outside, which takes
+	// time. An error is no permission.
+	Ask func(ctx context.Context, keys []string) (bool, error)
+}
+
+// Decide says whether the holder of keys may see the event under s.Grant. It
+// blocks only while Ask does, and returns its error.
+func (s *Sight) Decide(ctx context.Context, keys []string) (bool, error) {
+	if s.May != nil && !s.May(keys) {
+		return false, nil
+	}
+	if s.Ask == nil {
+		return true, nil
+	}
+	return s.Ask(ctx, keys)
+}

@@ -1,0 +1,5 @@
+// Package control is the language of control rows: what a store keeps in
+// store.Control.Data. Every row is made by New, which refuses one without a field
+// that its type needs, and read by Decode, which refuses what this version does
+// not know: a replica that cannot read a control row must not guess (O8, O13, O16).
+package control
