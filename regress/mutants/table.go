@@ -5,7 +5,7 @@ import "slices"
 // Table returns every mutant, in the order of the folders.
 func Table() []Mutant {
 	return slices.Concat(
-		handleMutants, connMutants, laneMutants, reqMutants, eventMutants, fanoutMutants,
+		handleMutants, grantMutants, connMutants, laneMutants, reqMutants, eventMutants, fanoutMutants,
 		wireMutants, storeMutants, queryMutants, socketMutants,
 	)
 }

@@ -5,82 +5,82 @@ package mutants
 var connMutants = []Mutant{
 	{
 		Name: "reserve-keeps-predecessor", Promise: "G2", Says: "Two generations of one id are current after a REQ.",
-		Edit:   Edit{"lifecycle/conn.go", "\told = c.supersedeLocked(h.id)\n\tif r", "\tif r"},
+		Edit:   Edit{"lifecycle/reserve.go", "\told = c.supersedeLocked(h.id)\n\tif r", "\tif r"},
 		Suites: also(in("lifecycle", "TestReserveRetiresThePredecessorInTheSameStep"), "TestReplacementDuringFanoutSendsNothingOfTheOlder"),
 	},
 	{
 		Name: "supersede-does-not-retire", Promise: "G2", Says: "The older generation goes on after a newer REQ was read.",
-		Edit:   Edit{"lifecycle/conn.go", "\th.retireLocked()\n\treturn h\n", "\treturn h\n"},
+		Edit:   Edit{"lifecycle/reserve.go", "\th.retireLocked()\n\treturn h\n", "\treturn h\n"},
 		Suites: in("lifecycle", "TestReserveRetiresThePredecessorInTheSameStep"),
 	},
 	{
 		Name: "refusal-keeps-predecessor", Promise: "G5", Says: "After CLOSED x events for x go on.",
-		Edit:   Edit{"lifecycle/conn.go", "\told = c.supersedeLocked(h.id)\n\tc.refuseLocked(h, r)", "\tc.refuseLocked(h, r)"},
+		Edit:   Edit{"lifecycle/reserve.go", "\told = c.supersedeLocked(h.id)\n\tc.refuseLocked(h, r)", "\tc.refuseLocked(h, r)"},
 		Suites: also(in("lifecycle", "TestRefusalEndsTheOlderGeneration"), "TestRefusalDuringFanoutIsTheLastFrame"),
 	},
 	{
 		Name: "subscriptions-unbounded", Promise: "G5", Says: "A connection opens any number of subscriptions.",
-		Edit:   Edit{"lifecycle/conn.go", "case c.current >= c.limits.Subscriptions:", "case false:"},
+		Edit:   Edit{"lifecycle/reserve.go", "case c.current >= c.limits.Subscriptions:", "case false:"},
 		Suites: in("lifecycle", "TestTooManySubscriptionsAreRefused"),
 	},
 	{
 		Name: "queued-closed-not-muted", Promise: "G3", Says: "The CLOSED of an older generation ends the newer one in the client's eyes.",
-		Edit:   Edit{"lifecycle/conn.go", "\t\tc.muteLocked(h)\n", ""},
+		Edit:   Edit{"lifecycle/reserve.go", "\t\tc.muteLocked(h)\n", ""},
 		Suites: also(in("lifecycle", "TestNewerRequestMutesTheQueuedClosedOfAnOlderOne"), "TestClosedOfTheOlderIsMutedByANewerREQ"),
 	},
 	{
 		Name: "queued-closed-after-close", Promise: "G1", Says: "A CLOSED is written for an id after its CLOSE.",
-		Edit:   Edit{"lifecycle/conn.go", "\t\t\tc.muteLocked(old)\n", ""},
+		Edit:   Edit{"lifecycle/reserve.go", "\t\t\tc.muteLocked(old)\n", ""},
 		Suites: also(in("lifecycle", "TestCloseMutesTheQueuedClosed"), "TestClosedOfTheOlderIsMutedByClose"),
 	},
 	{
 		Name: "muting-without-effect", Promise: "G3", Says: "A muted CLOSED is not counted and written all the same.",
-		Edit:   Edit{"lifecycle/conn.go", "\th.closing = false\n", ""},
+		Edit:   Edit{"lifecycle/reserve.go", "\th.closing = false\n", ""},
 		Suites: in("lifecycle", "TestCloseMutesTheQueuedClosed"),
 	},
 	{
 		Name: "reserve-without-reservation", Promise: "G8", Says: "EOSE and CLOSED find no room when they are due.",
-		Edit:   Edit{"lifecycle/conn.go", "\tc.queue.reserve(2, h.reserved)\n", ""},
+		Edit:   Edit{"lifecycle/reserve.go", "\tc.queue.reserve(2, h.reserved)\n", ""},
 		Suites: in("lifecycle", "TestReleaseDropsWhatIsQueuedAndWhatComesLater"),
 	},
 	{
 		Name: "reserve-without-room", Promise: "G8", Says: "A client that does not read opens subscriptions without end.",
-		Edit:   Edit{"lifecycle/conn.go", "if !c.fitsAfterLocked(h.id, 2, eose+closed) {", "if false {"},
+		Edit:   Edit{"lifecycle/reserve.go", "if !c.fitsAfterLocked(h.id, 2, eose+closed) {", "if false {"},
 		Suites: in("lifecycle", "TestReserveWaitsForRoomAndCountsWhatThePredecessorGivesBack"),
 	},
 	{
 		Name: "predecessor-room-not-counted", Promise: "G8", Says: "A full queue keeps a client from replacing what fills it.",
-		Edit:   Edit{"lifecycle/conn.go", "\t\tframes -= h.queued + h.reservedFrames()\n", ""},
+		Edit:   Edit{"lifecycle/reserve.go", "\t\tframes -= h.queued + h.reservedFrames()\n", ""},
 		Suites: in("lifecycle", "TestReserveWaitsForRoomAndCountsWhatThePredecessorGivesBack"),
 	},
 	{
 		Name: "refusal-without-reservation", Promise: "G8", Says: "Each refused REQ makes the queue one frame larger.",
-		Edit:   Edit{"lifecycle/conn.go", "\tc.queue.reserve(1, 0)\n", ""},
+		Edit:   Edit{"lifecycle/reserve.go", "\tc.queue.reserve(1, 0)\n", ""},
 		Suites: in("lifecycle", "TestRoomIsNeitherLostNorGainedByChurn"),
 	},
 	{
 		Name: "refusal-without-room", Promise: "G8", Says: "Refusals overfill the queue of a client that does not read.",
-		Edit:   Edit{"lifecycle/conn.go", "!c.fitsAfterLocked(h.id, 1, closed) {", "closed < 0 {"},
+		Edit:   Edit{"lifecycle/reserve.go", "!c.fitsAfterLocked(h.id, 1, closed) {", "closed < 0 {"},
 		Suites: in("lifecycle", "TestRefusalWaitsForRoom"),
 	},
 	{
 		Name: "release-does-not-retire", Promise: "G1", Says: "CLOSE is read and nothing ends.",
-		Edit:   Edit{"lifecycle/conn.go", "\told.retireLocked()\n", ""},
+		Edit:   Edit{"lifecycle/reserve.go", "\told.retireLocked()\n", ""},
 		Suites: also(in("lifecycle", "TestReleaseDropsWhatIsQueuedAndWhatComesLater"), "TestCloseDuringFanoutSendsNothing"),
 	},
 	{
 		Name: "release-stops-no-query", Promise: "G1", Says: "The query of a closed subscription runs on.",
-		Edit:   Edit{"lifecycle/conn.go", "\told = c.release(id)\n\tfinishHandle(old)\n", "\told = c.release(id)\n"},
+		Edit:   Edit{"lifecycle/reserve.go", "\told = c.release(id)\n\tfinishHandle(old)\n", "\told = c.release(id)\n"},
 		Suites: in("lifecycle", "TestTheContextOfAGenerationEndsWithIt"),
 	},
 	{
 		Name: "reserve-stops-no-query", Promise: "G2", Says: "The query of a replaced subscription runs on.",
-		Edit:   Edit{"lifecycle/conn.go", "\t\t\tfinishHandle(old)\n\t\t\treturn got, old, err", "\t\t\treturn got, old, err"},
+		Edit:   Edit{"lifecycle/reserve.go", "\t\t\tfinishHandle(old)\n\t\t\treturn got, old, err", "\t\t\treturn got, old, err"},
 		Suites: in("lifecycle", "TestTheContextOfAGenerationEndsWithIt"),
 	},
 	{
 		Name: "refusal-stops-no-query", Promise: "G5", Says: "The query of a subscription that a refusal ended runs on.",
-		Edit:   Edit{"lifecycle/conn.go", "\t\t\tfinishHandle(old)\n\t\t\treturn old, err", "\t\t\treturn old, err"},
+		Edit:   Edit{"lifecycle/reserve.go", "\t\t\tfinishHandle(old)\n\t\t\treturn old, err", "\t\t\treturn old, err"},
 		Suites: in("lifecycle", "TestTheContextOfAGenerationEndsWithIt"),
 	},
 	{
@@ -90,7 +90,7 @@ var connMutants = []Mutant{
 	},
 	{
 		Name: "close-ack-forgotten", Promise: "close_ack", Says: "CLOSE is not acknowledged where the operator wants it.",
-		Edit:   Edit{"lifecycle/conn.go", "if c.closeAck {", "if false {"},
+		Edit:   Edit{"lifecycle/reserve.go", "if c.closeAck {", "if false {"},
 		Suites: in("lifecycle", "TestCloseAckIsTheLastFrameOfItsGeneration"),
 	},
 	{
@@ -125,7 +125,7 @@ var connMutants = []Mutant{
 	},
 	{
 		Name: "reserve-after-end", Promise: "G10", Says: "A subscription begins on a connection that is closing.",
-		Edit:   Edit{"lifecycle/conn.go", "if c.state != open {\n\t\treturn nil, nil, nil, ErrClosed", "if false {\n\t\treturn nil, nil, nil, ErrClosed"},
+		Edit:   Edit{"lifecycle/reserve.go", "if c.state != open {\n\t\treturn nil, nil, nil, ErrClosed", "if false {\n\t\treturn nil, nil, nil, ErrClosed"},
 		Suites: in("lifecycle", "TestCloseKeepsAnswersAndNothingElse"),
 	},
 	{
@@ -170,7 +170,7 @@ var connMutants = []Mutant{
 	},
 	{
 		Name: "batch-unbounded", Promise: "G1", Says: "Everything queued is taken at once and can reach the client after a CLOSE.",
-		Edit:   Edit{"lifecycle/room.go", "for size := 0; size < maxBytes; {", "for size := 0; size < 1<<60; {"},
+		Edit:   Edit{"lifecycle/queue.go", "i < len(q.items) && size < maxBytes;", "i < len(q.items) && size < 1<<60;"},
 		Suites: in("lifecycle", "TestABatchEndsAtItsSize"),
 	},
 }

@@ -28,12 +28,12 @@ var handleMutants = []Mutant{
 	},
 	{
 		Name: "floor-not-checked", Promise: "G6", Says: "An event that is stored at or below A comes live as well.",
-		Edit:   Edit{"lifecycle/handle.go", "if at <= h.floor {", "if false {"},
+		Edit:   Edit{"lifecycle/handle.go", "if x.position <= h.floor {", "if false {"},
 		Suites: also(in("lifecycle", "TestLiveFramesWaitForTheReplay"), "TestEventAtTheSeamArrivesOnce"),
 	},
 	{
 		Name: "floor-not-raised-live", Promise: "G6", Says: "A position that is delivered again is sent again.",
-		Edit:   Edit{"lifecycle/handle.go", "\th.floor = at\n", ""},
+		Edit:   Edit{"lifecycle/handle.go", "\th.floor = x.position\n\tc.queue.push(f)\n", "\tc.queue.push(f)\n"},
 		Suites: in("lifecycle", "TestAPositionIsDeliveredOnce"),
 	},
 	{

@@ -9,7 +9,7 @@ var reqMutants = []Mutant{
 	},
 	{
 		Name: "filters-not-weighed", Promise: "G10", Says: "One connection keeps filters without bound.",
-		Edit:   Edit{"lifecycle/conn.go", "c.weight += h.charged", "c.weight += 0 * h.charged"},
+		Edit:   Edit{"lifecycle/reserve.go", "c.weight += h.charged", "c.weight += 0 * h.charged"},
 		Suites: in("handlers", "TestTheFiltersOfAConnectionAreWeighed"),
 	},
 	{
