@@ -48,11 +48,13 @@ type Store interface {
 	Sweep(ctx context.Context, now time.Time) (int, error)
 
 	// ReadControl returns up to max control rows after a position, in position
-	// order. They are kept for ever.
+	// order, without a look at the rows between them. They are kept for ever.
 	ReadControl(ctx context.Context, after Position, max int) ([]Entry, error)
 
-	// Erase removes up to max stored events that x selects, with a removal row for
-	// each, and returns how many there were: fewer than max means all are gone.
+	// Erase removes up to max stored events that x selects, those first that come
+	// first in an answer, with a removal row for each. It returns how many it removed:
+	// fewer than max means that none is left of those that were stored when it was
+	// called. It takes several commits, and after an error can be called again.
 	Erase(ctx context.Context, x Erasure, max int) (int, error)
 
 	// Close waits for running commits, then releases the store and whatever
@@ -63,10 +65,11 @@ type Store interface {
 
 // Outcome says what became of one Write. Err is nil when it is durable: Event, or
 // without one the first control row, has taken Position, and the last row of the
-// write has taken Last. ErrDuplicate carries the first position, ErrMoved the
-// present epoch of a scope that moved; the other sentinels say why nothing was written; anything else is an internal failure:
-// nothing is acknowledged or visible, and only a commit that broke during its
-// fsync may turn out to be stored after all, when the store is opened again.
+// write has taken Last; each is 0 where there is no such row. ErrDuplicate carries
+// the first position, ErrMoved the present epoch of a scope that moved, the latest
+// of them; the other sentinels say why nothing was written. Anything else is an
+// internal failure: nothing is acknowledged or visible, and only a commit that broke
+// during its fsync may turn out to be stored after all, when the store is opened again.
 type Outcome struct {
 	Position Position
 	Last     Position
@@ -174,12 +177,13 @@ type Snapshot interface {
 	// created_at first, ties by lowest id, each once. Each filter contributes
 	// at most its own limit (or opt.DefaultLimit). Expired events are left out.
 	Query(ctx context.Context, filters []*wire.Filter, opt QueryOptions) (Rows, error)
-	// Count returns how many distinct stored events match (NIP-45) and are visible
-	// (nil: all are), limits aside. It counts to at most max (0 is no bound); exact
+	// Count returns how many distinct stored events match (NIP-45) and are visible, as
+	// in QueryOptions, limits aside. It counts to at most max (0 is no bound); exact
 	// is false when there are more.
 	Count(ctx context.Context, filters []*wire.Filter, max int, visible func(*wire.Event) bool) (n int, exact bool, err error)
-	// Prefixed returns up to max stored events whose id begins with these hex
-	// digits, of which there is an even number of at least 8.
+	// Prefixed returns up to max stored events whose id begins with these lower-case
+	// hex digits, of which there is an even number of at least 8; by id, and expired
+	// ones too. Anything else is the beginning of none.
 	Prefixed(ctx context.Context, prefix string, max int) ([]Record, error)
 	Close() error
 }
@@ -191,7 +195,9 @@ type QueryOptions struct {
 	MaxTotal     int // over all filters of the query; 0 is no bound
 
 	// Visible leaves out what it refuses, as if that were not stored: it counts
-	// towards no limit and no hint. nil: everything is visible. It may block.
+	// towards no limit and no hint. nil: everything is visible. It may block: neither
+	// a lock nor memory of the database's is held while it runs. It may be asked about
+	// an event more than once, and must not use the snapshot.
 	Visible func(ev *wire.Event) bool
 }
 

@@ -90,7 +90,7 @@ func TestWithdrawnAppendIsNotStored(t *testing.T) {
 	d.release <- struct{}{}
 	callers.Wait()
 	require.ErrorIs(t, waiting.Err, context.Canceled)
-	require.Equal(t, store.Outcome{Position: 1}, taken, "what the writer took gets its outcome")
+	require.Equal(t, store.Outcome{Position: 1, Last: 1}, taken, "what the writer took gets its outcome")
 	require.Equal(t, []string{note(1).ID}, storedIDs(t, s))
 	require.NoError(t, s.Close())
 }
@@ -131,7 +131,7 @@ func TestOneCallLargerThanTheQueue(t *testing.T) {
 		writes = append(writes, store.Write{Event: e})
 	}
 	for i, o := range s.Append(background, writes) {
-		require.Equal(t, store.Outcome{Position: store.Position(i + 1)}, o)
+		require.Equal(t, store.Outcome{Position: store.Position(i + 1), Last: store.Position(i + 1)}, o)
 	}
 	require.Len(t, storedIDs(t, s), 500)
 	require.NoError(t, s.Close())
@@ -154,7 +154,7 @@ func TestCloseAnswersWhatWaits(t *testing.T) {
 	callers.Go(func() { require.NoError(t, s.Close()) })
 	d.release <- struct{}{}
 	callers.Wait()
-	require.Equal(t, [2]store.Outcome{{Position: 1}, {Position: 2}}, outcomes)
+	require.Equal(t, [2]store.Outcome{{Position: 1, Last: 1}, {Position: 2, Last: 2}}, outcomes)
 	require.ErrorIs(t, appendOne(s, note(2)).Err, store.ErrClosed)
 }
 

@@ -138,7 +138,7 @@ func TestLowSpaceRefusesCommitsBeforeTheDiskIsFull(t *testing.T) {
 	require.Equal(t, []string{note(1).ID}, storedIDs(t, s))
 	require.EqualValues(t, 1, logInfo(t, s).Head)
 	d.free.Store(1 << 40)
-	require.Equal(t, store.Outcome{Position: 2}, appendOne(s, note(2)))
+	require.Equal(t, store.Outcome{Position: 2, Last: 2}, appendOne(s, note(2)))
 	require.NoError(t, s.Close())
 }
 
@@ -225,7 +225,7 @@ func TestFailedCommitGivesItsPositionsAgain(t *testing.T) {
 	require.Error(t, appendOne(s, note(2)).Err)
 	require.EqualValues(t, 1, logInfo(t, s).Head)
 	d.full.Store(false)
-	require.Equal(t, store.Outcome{Position: 2}, appendOne(s, note(3)))
+	require.Equal(t, store.Outcome{Position: 2, Last: 2}, appendOne(s, note(3)))
 	require.Equal(t, []string{note(3).ID, note(1).ID}, storedIDs(t, s))
 	require.NoError(t, s.Close())
 }

@@ -81,6 +81,9 @@ func (s *Store) decide(t *txn, r *request) (err error) {
 		if r.outcomes[i], err = t.append(w.Event); err != nil {
 			return err
 		}
+		if r.outcomes[i].Err == nil {
+			r.outcomes[i].Last = store.Position(t.head)
+		}
 	}
 	return nil
 }

@@ -10,22 +10,22 @@ import (
 
 // appendLocked decides about e and, when it is to be stored, adds its rows.
 func (f *Fake) appendLocked(e *wire.Event, now time.Time) store.Outcome {
-	if e.Class() == wire.Ephemeral {
-		if e.Expired(now.Unix()) {
-			return store.Outcome{Err: store.ErrExpired}
-		}
-		return store.Outcome{Position: f.addLocked(store.EntryEphemeral, e, now.Add(store.EphemeralAge))}
+	ephemeral := e.Class() == wire.Ephemeral
+	if first, ok := f.storedLocked(e); ok {
+		return store.Outcome{Position: first, Err: store.ErrDuplicate}
 	}
-	if first, ok := find(f.rows, func(o *wire.Event) bool { return o.ID == e.ID }); ok {
-		return store.Outcome{Position: first.Position, Err: store.ErrDuplicate}
-	}
-	if f.deletedLocked(e) {
+	switch {
+	case f.bannedLocked(e):
+		return store.Outcome{Err: store.ErrBanned}
+	case f.vanishedLocked(e):
+		return store.Outcome{Err: store.ErrVanished}
+	case !ephemeral && f.deletedLocked(e):
 		return store.Outcome{Err: store.ErrDeleted}
-	}
-	if e.Expired(now.Unix()) {
+	case e.Expired(now.Unix()):
 		return store.Outcome{Err: store.ErrExpired}
-	}
-	if !f.supersedeLocked(e) {
+	case ephemeral:
+		return store.Outcome{Position: f.addLocked(store.EntryEphemeral, e, now.Add(store.EphemeralAge))}
+	case !f.supersedeLocked(e):
 		return store.Outcome{Err: store.ErrSuperseded}
 	}
 	position := f.addLocked(store.EntryEvent, e, expiry(e))
@@ -35,6 +35,12 @@ func (f *Fake) appendLocked(e *wire.Event, now time.Time) store.Outcome {
 		}
 	}
 	return store.Outcome{Position: position}
+}
+
+// storedLocked returns where e is stored.
+func (f *Fake) storedLocked(e *wire.Event) (store.Position, bool) {
+	first, ok := find(f.rows, func(o *wire.Event) bool { return o.ID == e.ID })
+	return first.Position, ok
 }
 
 // deletedLocked reports whether an earlier request forbids e.

@@ -52,8 +52,8 @@ var appendCases = map[string]func(t *testing.T, s *subject){
 	},
 	"an ephemeral event takes a position and is not stored": func(t *testing.T, s *subject) {
 		e := Draft{Kind: 20001, At: start}.Event()
-		require.Equal(t, store.Outcome{Position: 1}, s.append(e)[0])
-		require.Equal(t, store.Outcome{Position: 2}, s.append(e)[0])
+		require.Equal(t, store.Outcome{Position: 1, Last: 1}, s.append(e)[0])
+		require.Equal(t, store.Outcome{Position: 2, Last: 2}, s.append(e)[0])
 		s.holds()
 		rows := s.log()
 		require.Equal(t, store.EntryEphemeral, rows[0].Type)

@@ -14,7 +14,7 @@ var deleteCases = map[string]func(t *testing.T, s *subject){
 		n := notes(0, 2)
 		del := Draft{Kind: 5, At: start + 50, Tags: nostr.Tags{{"e", n[0].ID}}}.Event()
 		s.put(n...)
-		require.Equal(t, store.Outcome{Position: 3}, s.append(del)[0])
+		require.Equal(t, store.Outcome{Position: 3, Last: 4}, s.append(del)[0])
 		s.refuse(store.ErrDeleted, n[0])
 		s.holds(del, n[1])
 		rows := s.log()

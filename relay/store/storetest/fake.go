@@ -24,6 +24,10 @@ type Fake struct {
 	// +checklocks:mu
 	buried map[string]int64 // address -> versions up to this created_at may not be stored
 	// +checklocks:mu
+	banned map[string]struct{} // ids that may not be stored
+	// +checklocks:mu
+	erased []store.Erasure // what may not be stored because of a Write's Erase
+	// +checklocks:mu
 	closed bool
 }
 
@@ -42,6 +46,7 @@ func NewFake(now func() time.Time) *Fake {
 		changed: make(chan struct{}, 1),
 		tombs:   make(map[string]struct{}),
 		buried:  make(map[string]int64),
+		banned:  make(map[string]struct{}),
 	}
 }
 
@@ -57,8 +62,8 @@ func (f *Fake) Append(ctx context.Context, writes []store.Write) []store.Outcome
 		return outcomes
 	}
 	now, before := f.now(), len(f.rows)
-	for i, w := range writes {
-		outcomes[i] = f.appendLocked(w.Event, now)
+	for i := range writes {
+		outcomes[i] = f.writeLocked(&writes[i], now)
 	}
 	if len(f.rows) > before {
 		f.wake()
@@ -106,7 +111,13 @@ func (f *Fake) Log(ctx context.Context) (store.LogInfo, error) {
 	if err := f.readyLocked(ctx); err != nil {
 		return store.LogInfo{}, err
 	}
-	return store.LogInfo{Epoch: "fake", Floor: 1, Head: store.Position(len(f.rows))}, nil
+	info := store.LogInfo{Epoch: "fake", Floor: 1, Head: store.Position(len(f.rows))}
+	for _, r := range f.rows {
+		if r.Type == store.EntryControl {
+			info.Control = r.Position
+		}
+	}
+	return info, nil
 }
 
 // Sweep implements store.Store.

@@ -27,7 +27,7 @@ func (s *snapshot) Query(ctx context.Context, filters []*wire.Filter, opt store.
 	kept := make(map[store.Position]store.Record)
 	now, more := s.fake.now().Unix(), false
 	for _, f := range filters {
-		found := s.matching(now, f)
+		found := s.matching(now, opt.Visible, f)
 		limit := opt.Limit(f)
 		if limit == 0 {
 			out.hint = wire.HintUnknown
@@ -52,11 +52,11 @@ func (s *snapshot) Query(ctx context.Context, filters []*wire.Filter, opt store.
 	return out, nil
 }
 
-func (s *snapshot) Count(ctx context.Context, filters []*wire.Filter, limit int, _ func(*wire.Event) bool) (n int, exact bool, err error) {
+func (s *snapshot) Count(ctx context.Context, filters []*wire.Filter, limit int, visible func(*wire.Event) bool) (n int, exact bool, err error) {
 	if err := s.ready(ctx); err != nil {
 		return 0, false, err
 	}
-	n = len(s.matching(s.fake.now().Unix(), filters...))
+	n = len(s.matching(s.fake.now().Unix(), visible, filters...))
 	if limit > 0 && n > limit {
 		return limit, false, nil
 	}
@@ -68,11 +68,17 @@ func (s *snapshot) Close() error {
 	return nil
 }
 
-// matching returns what matches any of the filters, newest first.
-func (s *snapshot) matching(now int64, filters ...*wire.Filter) []store.Record {
-	var out []store.Record
-	for _, r := range s.rows {
-		if r.live() && !r.Event.Expired(now) && wire.MatchesAny(filters, r.Event) {
+// matching returns what matches any of the filters and is visible, newest first.
+func (s *snapshot) matching(now int64, visible func(*wire.Event) bool, filters ...*wire.Filter) []store.Record {
+	return records(s.rows, func(e *wire.Event) bool {
+		return !e.Expired(now) && wire.MatchesAny(filters, e) && (visible == nil || visible(e))
+	})
+}
+
+// records returns the stored events that ok accepts, newest first.
+func records(rows []row, ok func(*wire.Event) bool) (out []store.Record) {
+	for _, r := range rows {
+		if r.live() && ok(r.Event) {
 			out = append(out, store.Record{Position: r.Position, Event: r.Event})
 		}
 	}
