@@ -20,6 +20,8 @@ type Config struct {
 	Subscriptions Subscriptions
 	Events        Events
 	Auth          Auth
+	Membership    Membership
+	Groups        Groups
 	Store         Store
 }
 
@@ -27,7 +29,7 @@ type Config struct {
 type Relay struct {
 	Name           string
 	Description    string
-	PubKey         string // hex, or ""
+	PubKey         string // hex, or "": the operator
 	Contact        string
 	Icon           string // URL, or ""
 	Banner         string // URL, or ""
@@ -106,6 +108,20 @@ type Events struct {
 type Auth struct {
 	Require Requirement
 	Window  time.Duration
+}
+
+// Membership is NIP-43.
+type Membership struct {
+	Require Requirement
+}
+
+// Groups is NIP-29.
+type Groups struct {
+	Create     Creation
+	Max        int
+	MaxMembers int // of one group
+	MaxPins    int // of one group
+	MaxAge     time.Duration
 }
 
 // Store is the embedded store.

@@ -73,6 +73,12 @@ var other = map[string][2]string{
 	"events.pending_bytes":                {"1MiB", `"1 MiB"`},
 	"auth.require":                        {"write", `"write"`},
 	"auth.window":                         {"5m", `"5m"`},
+	"membership.require":                  {"all", `"all"`},
+	"groups.create":                       {"operator", `"operator"`},
+	"groups.max":                          {"10", "10"},
+	"groups.max_members":                  {"200000", "200_000"},
+	"groups.max_pins":                     {"7", "7"},
+	"groups.max_age":                      {"0s", `"0s"`},
 	"store.cache":                         {"1GiB", `"1GiB"`},
 }
 

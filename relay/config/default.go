@@ -59,7 +59,15 @@ func Default() Config {
 			Pending:         256,
 			PendingBytes:    4 * MiB,
 		},
-		Auth:  Auth{Require: RequireNone, Window: 10 * time.Minute},
+		Auth:       Auth{Require: RequireNone, Window: 10 * time.Minute},
+		Membership: Membership{Require: RequireNone},
+		Groups: Groups{
+			Create:     CreateAnyone,
+			Max:        10_000,
+			MaxMembers: 100_000,
+			MaxPins:    100,
+			MaxAge:     time.Hour,
+		},
 		Store: Store{Cache: 128 * MiB},
 	}
 }

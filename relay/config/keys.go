@@ -41,6 +41,7 @@ func (k key) env() string {
 
 const (
 	whyMemory = "it bounds the memory of a connection; it can be raised, not turned off"
+	whyGroups = "groups are kept in memory; it can be raised, not turned off"
 	whyHang   = "without it a peer could hold a connection for ever; it can be raised, not turned off"
 )
 
@@ -59,7 +60,7 @@ var keys = []key{
 
 	{"relay.name", "name that clients show", atOnce, func(c *Config) any { return &c.Relay.Name }, nil},
 	{"relay.description", "plain text, paragraphs apart by an empty line", atOnce, func(c *Config) any { return &c.Relay.Description }, nil},
-	{"relay.pubkey", "the operator's public key, 64 characters of lower-case hex", atOnce, func(c *Config) any { return &c.Relay.PubKey }, text(checkPubKey)},
+	{"relay.pubkey", "the operator's public key, 64 characters of lower-case hex: it may manage the relay (NIP-86) and moderate every group", atOnce, func(c *Config) any { return &c.Relay.PubKey }, text(checkPubKey)},
 	{"relay.contact", "another way to reach the operator, such as mailto:...", atOnce, func(c *Config) any { return &c.Relay.Contact }, nil},
 	{"relay.icon", "URL of a square picture", atOnce, func(c *Config) any { return &c.Relay.Icon }, text(checkLink)},
 	{"relay.banner", "URL of a wide picture", atOnce, func(c *Config) any { return &c.Relay.Banner }, text(checkLink)},
@@ -117,6 +118,14 @@ var keys = []key{
 
 	{"auth.require", "who must authenticate: none (only where an event or filter needs it), write or all", atOnce, func(c *Config) any { return &c.Auth.Require }, enum{}},
 	{"auth.window", "how far created_at of an AUTH event may be from now", atOnce, func(c *Config) any { return &c.Auth.Window }, number{min: int64(time.Second), max: math.MaxInt64, why: "an old AUTH event could be used again"}},
+
+	{"membership.require", "what only members of the relay may do (NIP-43): none (there is no membership), write or all", atOnce, func(c *Config) any { return &c.Membership.Require }, enum{}},
+
+	{"groups.create", "who may create groups (NIP-29): none (there are no groups), operator or anyone", atOnce, func(c *Config) any { return &c.Groups.Create }, enum{}},
+	{"groups.max", "groups of the relay", atOnce, func(c *Config) any { return &c.Groups.Max }, number{min: 1, max: 1_000_000, why: whyGroups}},
+	{"groups.max_members", "members of a group", atOnce, func(c *Config) any { return &c.Groups.MaxMembers }, number{min: 1, max: 1_000_000, why: whyGroups}},
+	{"groups.max_pins", "pinned events of a group", atOnce, func(c *Config) any { return &c.Groups.MaxPins }, number{min: 1, max: 10_000, why: whyGroups}},
+	{"groups.max_age", "how old an event may be that is published in a group; 0s is off", atOnce, func(c *Config) any { return &c.Groups.MaxAge }, timeOrOff},
 
 	{"store.cache", "memory of the store's block cache, in bytes", atRestart, func(c *Config) any { return &c.Store.Cache }, number{min: int64(MiB), why: "reads need it; it can be raised, not turned off"}},
 }

@@ -96,6 +96,14 @@ func TestValuesThatBreakARule(t *testing.T) {
 		{"queue.max_frames", "0", "cannot"},
 		{"events.min_pow", "257", "at most 256"},
 		{"auth.window", "0s", "used again"},
+		{"membership.require", "read", `one of "none", "write", "all"`},
+		{"membership.require", "write", "nobody else can admit members"},
+		{"groups.create", "members", `one of "none", "operator", "anyone"`},
+		{"groups.create", "operator", "unless relay.pubkey is set"},
+		{"groups.max", "0", "kept in memory"},
+		{"groups.max_members", "1000001", "at most 1000000"},
+		{"groups.max_pins", "-1", "at least 1"},
+		{"groups.max_age", "5ms", "at least 1s, or 0"},
 		{"events.created_at_past", "2 weeks", "must be a duration"},
 	} {
 		want := row.want

@@ -81,6 +81,8 @@ func (enum) check(field any) string {
 		name, err = nameOf(*f, formats), errNoChoice(formats)
 	case *Requirement:
 		name, err = nameOf(*f, requirements), errNoChoice(requirements)
+	case *Creation:
+		name, err = nameOf(*f, creations), errNoChoice(creations)
 	}
 	if name == "" {
 		return err.Error()

@@ -86,12 +86,21 @@ const (
 	FormatJSON Format = "json"
 )
 
-// Requirement says who must authenticate (NIP-42) beyond what single events and
-// filters demand.
+// Requirement says what a client must have authenticated for (NIP-42), or be a
+// member of the relay for (NIP-43), beyond what single events and filters demand.
 type Requirement string
 
 const (
 	RequireNone  Requirement = "none"  // only what needs it
 	RequireWrite Requirement = "write" // every EVENT
 	RequireAll   Requirement = "all"   // every EVENT, REQ and COUNT
+)
+
+// Creation says who may create groups (NIP-29).
+type Creation string
+
+const (
+	CreateNone     Creation = "none"     // there are no groups
+	CreateOperator Creation = "operator" // the key of relay.pubkey
+	CreateAnyone   Creation = "anyone"   // whoever may write
 )

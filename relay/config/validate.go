@@ -95,6 +95,18 @@ var relations = []relation{
 	{[]string{"events.pending_bytes", "websocket.max_message"}, func(c Config) string {
 		return atLeast(c.Events.PendingBytes, c.WebSocket.MaxMessage, "so that it holds an event of websocket.max_message")
 	}},
+	{[]string{"membership.require", "relay.pubkey"}, func(c Config) string {
+		if c.Membership.Require == RequireNone || c.Relay.PubKey != "" {
+			return ""
+		}
+		return "must be none unless relay.pubkey is set: nobody else can admit members"
+	}},
+	{[]string{"groups.create", "relay.pubkey"}, func(c Config) string {
+		if c.Groups.Create != CreateOperator || c.Relay.PubKey != "" {
+			return ""
+		}
+		return "must not be operator unless relay.pubkey is set"
+	}},
 	{[]string{"subscriptions.default_limit", "subscriptions.max_limit"}, func(c Config) string {
 		if c.Subscriptions.DefaultLimit == 0 {
 			return ""

@@ -61,6 +61,8 @@ func setString(field any, s string) error {
 		return oneOf(f, s, formats)
 	case *Requirement:
 		return oneOf(f, s, requirements)
+	case *Creation:
+		return oneOf(f, s, creations)
 	default:
 		panic(fmt.Sprintf("config: no way to read a %T", field))
 	}
@@ -201,6 +203,11 @@ var (
 		{"none", RequireNone},
 		{"write", RequireWrite},
 		{"all", RequireAll},
+	}
+	creations = []choice[Creation]{
+		{"none", CreateNone},
+		{"operator", CreateOperator},
+		{"anyone", CreateAnyone},
 	}
 )
 

@@ -59,6 +59,8 @@ func literal(field any) string {
 		return quote(string(*f))
 	case *Requirement:
 		return quote(string(*f))
+	case *Creation:
+		return quote(string(*f))
 	case *[]string:
 		return list(*f, func(s string) string { return s })
 	case *[]netip.Prefix:
