@@ -8,19 +8,20 @@ const Version = 1
 // Type says what a row changes. The names are kept for ever.
 type Type string
 
-// The types, with the fields that each needs.
+// The types, with the fields that each needs; after a semicolon those that it may
+// have.
 const (
-	KeyBanned   Type = "key.banned"   // Key; Reason
+	KeyBanned   Type = "key.banned"   // Key; Reason, Stamp. Ends the membership
 	KeyUnbanned Type = "key.unbanned" // Key
-	KeyVanished Type = "key.vanished" // Key, Until (NIP-62)
+	KeyVanished Type = "key.vanished" // Key, Until; Stamp (NIP-62). Ends the membership
 
-	MemberPut     Type = "member.put"     // Key; Claim when one was used (NIP-43)
-	MemberRemoved Type = "member.removed" // Key
+	MemberPut     Type = "member.put"     // Key; Claim when one was used, Stamp (NIP-43). Ends the ban
+	MemberRemoved Type = "member.removed" // Key; Stamp
 	ClaimPut      Type = "claim.put"      // Claim; Uses, Expires
 	ClaimRemoved  Type = "claim.removed"  // Claim
 
-	KindsDisallowed Type = "kinds.disallowed" // Kinds
-	KindsAllowed    Type = "kinds.allowed"    // Kinds; Undo takes them off the allow list or off the deny list
+	KindsDisallowed Type = "kinds.disallowed" // Kinds; Undo takes them off the deny list
+	KindsAllowed    Type = "kinds.allowed"    // Kinds; Undo takes them off the allow list
 
 	AddressBlocked   Type = "address.blocked"   // Address; Reason
 	AddressUnblocked Type = "address.unblocked" // Address
@@ -28,13 +29,13 @@ const (
 	EventBanned   Type = "event.banned"   // ID; Reason
 	EventUnbanned Type = "event.unbanned" // ID
 
-	GroupCreated Type = "group.created" // Group, Key (its first admin), Stamp (NIP-29)
-	GroupEdited  Type = "group.edited"  // Group, Tags, Stamp
-	GroupDeleted Type = "group.deleted" // Group
-	GroupPut     Type = "group.put"     // Group, Key, Stamp; Roles
-	GroupRemoved Type = "group.removed" // Group, Key, Stamp
-	GroupInvite  Type = "group.invite"  // Group, Codes
-	GroupPinned  Type = "group.pinned"  // Group, Tags, Stamp
+	GroupCreated Type = "group.created" // Group, Key (its first admin), Stamp; Roles, Tags (NIP-29)
+	GroupEdited  Type = "group.edited"  // Group, Stamp; Tags
+	GroupDeleted Type = "group.deleted" // Group; Stamp
+	GroupPut     Type = "group.put"     // Group, Key, Stamp; Roles, Codes
+	GroupRemoved Type = "group.removed" // Group, Key, Stamp; Reason
+	GroupInvite  Type = "group.invite"  // Group, Codes; Key, Stamp, Undo
+	GroupPinned  Type = "group.pinned"  // Group, Stamp; Tags
 )
 
 // Row is one change. Which fields count is said at its Type.
