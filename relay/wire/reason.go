@@ -1,6 +1,7 @@
 package wire
 
-// Prefix is the machine-readable word that begins a refusal (NIP-01, NIP-42).
+// Prefix is the machine-readable word that begins a refusal (NIP-01, NIP-42), or an
+// acceptance about which there is something to say.
 type Prefix string
 
 const (
@@ -14,6 +15,7 @@ const (
 	Unsupported  Prefix = "unsupported"
 	AuthRequired Prefix = "auth-required"
 	Failed       Prefix = "error"
+	Info         Prefix = "info" // beside an OK that is true (NIP-43)
 )
 
 // Reason is what a client reads in OK, CLOSED and NOTICE: a prefix and a
