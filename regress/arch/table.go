@@ -19,7 +19,7 @@ var connections = append([]string{"lifecycle", "lifecycle/pause"}, vocabulary...
 // Of several rows that fit, the longest Dir counts.
 var Table = []Row{
 	{"cmd/fencepost", []string{
-		"relay", "relay/config", "relay/client", "relay/wire", "relay/store", "lifecycle",
+		"relay", "relay/config", "relay/client", "relay/web/nip98", "relay/wire", "relay/store", "lifecycle",
 		"regress/race", "regress/trace", "regress/bench",
 	}, "commands; never a concrete store"},
 
@@ -36,7 +36,8 @@ var Table = []Row{
 	{"relay/access", append([]string{"relay/access/..."}, connections...), "state of permissions, folded from control rows"},
 	{"relay/access/group", append([]string{"relay/access/control"}, connections...), "NIP-29"},
 	{"relay/access/control", nil, "the language of control rows"},
-	{"relay/web", append([]string{"relay/config"}, connections...), ""},
+	{"relay/web", append([]string{"relay/config", "relay/web/nip98"}, connections...), ""},
+	{"relay/web/nip98", []string{"relay/wire"}, "authentication of HTTP requests, both sides"},
 	{"relay/store/embedded", connections, ""},
 	{"relay/store/postgres", connections, ""},
 	{"registry/...", connections, ""},

@@ -1,6 +1,6 @@
 // Package web is what the relay serves over HTTP beside the WebSocket itself:
 //
-//	/          the endpoint: the socket, the NIP-11 document or a page
+//	/          the endpoint: the socket, the NIP-11 document, a page or management
 //	/healthz   200 while the process serves; never looks at the store
 //	/readyz    200 or 503 with the reasons, for load balancers
 //	/metrics   for Prometheus
@@ -13,7 +13,14 @@
 // outweighs it. Everything else gets a page for people that loads nothing from
 // anywhere. CORS is open, as NIP-11 demands.
 //
+// A POST to the endpoint is a call of the management API (NIP-86): JSON of at most
+// 64 KiB, signed (NIP-98) by the key of relay.pubkey, which is the only one that
+// is let in. What is wrong with the request itself has a status of its own (400,
+// 401, 403, 413, 415), what is wrong with the method is the error of an answer
+// with status 200. Every refusal is JSON, {"error": "prefix: text"}.
+//
 // Document and page follow the configuration that Options.Config returns at the
 // moment of the request, so a reload changes them. Nothing here keeps state,
-// starts a goroutine, or blocks beyond what the functions in Options do.
+// starts a goroutine, or blocks beyond what the functions in Options do: the tokens
+// that were used are in the Verifier's ledger.
 package web

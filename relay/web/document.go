@@ -24,6 +24,12 @@ type document struct {
 	PostingPolicy  string     `json:"posting_policy,omitempty"`
 	TermsOfService string     `json:"terms_of_service,omitempty"`
 	Limitation     limitation `json:"limitation"`
+	Groups         *groups    `json:"nip29,omitempty"`
+}
+
+// groups says what of NIP-29 is served.
+type groups struct {
+	Subgroups bool `json:"subgroups"`
 }
 
 // limitation leaves out what is turned off.
@@ -45,7 +51,7 @@ type limitation struct {
 }
 
 func (s *server) document(c config.Config) document {
-	return document{
+	d := document{
 		Name:           c.Relay.Name,
 		Description:    c.Relay.Description,
 		Banner:         c.Relay.Banner,
@@ -60,7 +66,19 @@ func (s *server) document(c config.Config) document {
 		TermsOfService: c.Relay.TermsOfService,
 		Limitation:     limits(c),
 	}
+	if hasGroups(c) {
+		d.Groups = &groups{Subgroups: true}
+	}
+	return d
 }
+
+// hasGroups reports whether groups are served. The zero value is none.
+func hasGroups(c config.Config) bool {
+	return c.Groups.Create == config.CreateOperator || c.Groups.Create == config.CreateAnyone
+}
+
+// isFor reports whether a requirement is made. The zero value is none.
+func isFor(r config.Requirement) bool { return r == config.RequireWrite || r == config.RequireAll }
 
 func limits(c config.Config) limitation {
 	most := lowest(c.Subscriptions.MaxLimit, c.Subscriptions.MaxTotal)
@@ -74,8 +92,8 @@ func limits(c config.Config) limitation {
 		MaxEventTags:        c.Events.MaxTags,
 		MaxContentLength:    c.Events.MaxContent,
 		MinPoWDifficulty:    c.Events.MinPoW,
-		AuthRequired:        c.Auth.Require == config.RequireAll,
-		RestrictedWrites:    c.Auth.Require != config.RequireNone || c.Events.MinPoW > 0,
+		AuthRequired:        c.Auth.Require == config.RequireAll || c.Membership.Require == config.RequireAll,
+		RestrictedWrites:    isFor(c.Auth.Require) || isFor(c.Membership.Require) || c.Events.MinPoW > 0,
 		CreatedAtLowerLimit: int64(c.Events.CreatedAtPast / time.Second),
 		CreatedAtUpperLimit: int64(c.Events.CreatedAtFuture / time.Second),
 	}
@@ -96,14 +114,27 @@ func SupportedNIPs(c config.Config) []int {
 		1,  // events, subscriptions
 		9,  // deletion requests
 		11, // this document
+		17, // private messages are served to their author and recipients only
 		40, // expiration
 		42, // authentication
 		45, // COUNT
+		56, // reports are kept, and listed for the operator
+		59, // gift wraps are served to their recipients only
+		62, // requests to vanish
 		67, // EOSE says whether there is more
 		70, // protected events
 	}
 	if c.Events.MinPoW > 0 {
 		nips = append(nips, 13)
+	}
+	if hasGroups(c) {
+		nips = append(nips, 29)
+	}
+	if isFor(c.Membership.Require) {
+		nips = append(nips, 43)
+	}
+	if c.Relay.PubKey != "" {
+		nips = append(nips, 86, 98) // management by the operator
 	}
 	slices.Sort(nips)
 	return nips

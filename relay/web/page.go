@@ -117,6 +117,18 @@ func facts(l limitation, c config.Config) (list []fact) {
 	default:
 		add("Authentication", "only where needed")
 	}
+	switch c.Membership.Require {
+	case config.RequireAll:
+		add("Membership", "required")
+	case config.RequireWrite:
+		add("Membership", "required to write")
+	}
+	switch c.Groups.Create {
+	case config.CreateAnyone:
+		add("Groups", "anyone may create one")
+	case config.CreateOperator:
+		add("Groups", "created by the operator")
+	}
 	return list
 }
 

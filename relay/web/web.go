@@ -1,21 +1,27 @@
 package web
 
 import (
+	"log/slog"
 	"net/http"
 	"net/textproto"
 	"strings"
 
 	"fencepost/relay/config"
+	"fencepost/relay/web/nip98"
 )
 
-// Options make the handler. Config and Socket must be set.
+// Options make the handler. Config and Socket must be set, Verifier and Logger
+// with Manager.
 type Options struct {
-	Config  func() config.Config // the present configuration; must not block
-	Socket  http.Handler         // takes WebSocket upgrades at the endpoint
-	Metrics http.Handler         // nil: there is no /metrics
-	Ready   func() Readiness     // nil: always ready
-	Self    string               // the relay's own public key, hex, or ""
-	Version string               // of the program, or ""
+	Config   func() config.Config // the present configuration; must not block
+	Socket   http.Handler         // takes WebSocket upgrades at the endpoint
+	Metrics  http.Handler         // nil: there is no /metrics
+	Ready    func() Readiness     // nil: always ready
+	Manager  Manager              // nil: there is no management API
+	Verifier *nip98.Verifier      // tells who sent a request
+	Logger   *slog.Logger
+	Self     string // the relay's own public key, hex, or ""
+	Version  string // of the program, or ""
 }
 
 // New returns the handler of the whole HTTP server.
@@ -59,9 +65,16 @@ func (s *server) plain(w http.ResponseWriter, r *http.Request, next http.Handler
 	next(w, r)
 }
 
-const endpointMethods = "GET, HEAD, OPTIONS"
+// endpointMethods returns what the endpoint is asked with.
+func (s *server) endpointMethods() string {
+	if s.Manager == nil {
+		return "GET, HEAD, OPTIONS"
+	}
+	return "GET, HEAD, OPTIONS, POST"
+}
 
-// serveEndpoint is the one path of the socket, the document and the page.
+// serveEndpoint is the one path of the socket, the document, the page and the
+// management API.
 func (s *server) serveEndpoint(w http.ResponseWriter, r *http.Request, c config.Config) {
 	if r.Method == http.MethodGet && isUpgrade(r.Header) {
 		s.Socket.ServeHTTP(w, r)
@@ -69,8 +82,8 @@ func (s *server) serveEndpoint(w http.ResponseWriter, r *http.Request, c config.
 	}
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
-	h.Set("Access-Control-Allow-Headers", "*")
-	h.Set("Access-Control-Allow-Methods", endpointMethods)
+	h.Set("Access-Control-Allow-Headers", "*, Authorization") // which the wildcard does not stand for
+	h.Set("Access-Control-Allow-Methods", s.endpointMethods())
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 		h.Set("Vary", "Accept")
@@ -81,11 +94,17 @@ func (s *server) serveEndpoint(w http.ResponseWriter, r *http.Request, c config.
 		}
 		s.servePage(w, r, c)
 	case http.MethodOptions:
-		h.Set("Allow", endpointMethods)
+		h.Set("Allow", s.endpointMethods())
 		h.Set("Access-Control-Max-Age", "86400")
 		w.WriteHeader(http.StatusNoContent)
+	case http.MethodPost:
+		if s.Manager != nil {
+			s.serveManagement(w, r, c)
+			return
+		}
+		refuseMethod(w, s.endpointMethods())
 	default:
-		refuseMethod(w, endpointMethods)
+		refuseMethod(w, s.endpointMethods())
 	}
 }
 

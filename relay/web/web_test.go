@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -170,7 +171,7 @@ func TestCORSIsOpen(t *testing.T) {
 			"Access-Control-Request-Method: GET", "Access-Control-Request-Headers: accept")
 		require.Equal(t, ask.status, resp.StatusCode)
 		require.Equal(t, "*", resp.Header.Get("Access-Control-Allow-Origin"))
-		require.Equal(t, "*", resp.Header.Get("Access-Control-Allow-Headers"))
+		require.Equal(t, "*, Authorization", resp.Header.Get("Access-Control-Allow-Headers"))
 		require.Equal(t, "GET, HEAD, OPTIONS", resp.Header.Get("Access-Control-Allow-Methods"))
 	}
 }
@@ -184,7 +185,7 @@ func TestDocumentFollowsTheConfiguration(t *testing.T) {
 	require.Equal(t, "Accept", resp.Header.Get("Vary"))
 	require.JSONEq(t, `{
 		"name": "Fencepost", "description": "A Nostr relay", "self": "`+self+`", "version": "1.2.3",
-		"supported_nips": [1, 9, 11, 40, 42, 45, 67, 70],
+		"supported_nips": [1, 9, 11, 17, 29, 40, 42, 45, 56, 59, 62, 67, 70], "nip29": {"subgroups": true},
 		"limitation": {
 			"max_message_length": 524288, "max_subscriptions": 300, "max_filters": 32,
 			"max_limit": 5000, "default_limit": 500, "max_subid_length": 64,
@@ -202,20 +203,44 @@ func TestDocumentFollowsTheConfiguration(t *testing.T) {
 		c.Subscriptions.MaxTotal, c.Subscriptions.MaxLimit, c.Subscriptions.DefaultLimit = 100, 0, 500
 		c.Subscriptions.MaxFilters, c.Events.MaxTags, c.Events.MaxContent = 0, 0, 0
 		c.Events.MinPoW, c.Events.CreatedAtPast, c.Events.CreatedAtFuture = 16, 24*time.Hour, 0
-		c.Auth.Require = config.RequireAll
+		c.Auth.Require, c.Groups.Create = config.RequireAll, config.CreateNone
 	})
 	_, body = r.ask(t, http.MethodGet, "/", document)
 	require.JSONEq(t, `{
 		"name": "<b>\"&", "description": "d", "self": "`+self+`", "version": "1.2.3", "pubkey": "`+pubkey+`",
 		"contact": "mailto:a@b.c", "icon": "https://a.b/i", "banner": "https://a.b/b", "software": "https://a.b/s",
 		"posting_policy": "https://a.b/p", "terms_of_service": "https://a.b/t",
-		"supported_nips": [1, 9, 11, 13, 40, 42, 45, 67, 70],
+		"supported_nips": [1, 9, 11, 13, 17, 40, 42, 45, 56, 59, 62, 67, 70, 86, 98],
 		"limitation": {
 			"max_message_length": 524288, "max_subscriptions": 300,
 			"max_limit": 100, "default_limit": 100, "max_subid_length": 64, "min_pow_difficulty": 16,
 			"auth_required": true, "payment_required": false, "restricted_writes": true,
 			"created_at_lower_limit": 86400
 		}}`, body)
+}
+
+func TestMembershipShowsInTheDocument(t *testing.T) {
+	t.Parallel()
+	for required, want := range map[config.Requirement]struct{ auth, restricted, listed bool }{
+		config.RequireNone:  {false, false, false},
+		config.RequireWrite: {false, true, true},
+		config.RequireAll:   {true, true, true},
+	} {
+		r := serve(t, web.Options{})
+		r.set(func(c *config.Config) { c.Membership.Require = required })
+		_, body := r.ask(t, http.MethodGet, "/", document)
+		var got struct {
+			NIPs       []int `json:"supported_nips"`
+			Limitation struct {
+				Auth       bool `json:"auth_required"`
+				Restricted bool `json:"restricted_writes"`
+			}
+		}
+		require.NoError(t, json.Unmarshal([]byte(body), &got))
+		require.Equal(t, want.auth, got.Limitation.Auth)
+		require.Equal(t, want.restricted, got.Limitation.Restricted)
+		require.Equal(t, want.listed, slices.Contains(got.NIPs, 43))
+	}
 }
 
 func TestUnsetPartsNeverCrash(t *testing.T) {
