@@ -30,10 +30,12 @@ type process struct {
 // commands is the command line. Each command's Run gets a context and the process.
 type commands struct {
 	Serve     serveCommand     `cmd:"" help:"Run the relay."`
-	Publish   publishCommand   `cmd:"" help:"Sign an event and publish it; the key comes from NOSTR_SECRET_KEY, or is made up."`
+	Publish   publishCommand   `cmd:"" help:"Sign an event and publish it; without a key, one is made up."`
 	Subscribe subscribeCommand `cmd:"" help:"Print the events of a subscription, one JSON object a line."`
 	Import    importCommand    `cmd:"" help:"Store events from a file, one JSON object a line."`
 	Export    exportCommand    `cmd:"" help:"Write stored events to standard output, one JSON object a line, newest first."`
+	Admin     adminCommand     `cmd:"" help:"Manage a relay as its operator (NIP-86)."`
+	Key       keyCommand       `cmd:"" help:"Make or show a key."`
 	Config    configCommand    `cmd:"" help:"Show the configuration."`
 	Race      raceCommand      `cmd:"" help:"Let a storm loose on a relay and count the frames that should not be."`
 	Version   versionCommand   `cmd:"" help:"Print the version."`

@@ -79,6 +79,23 @@ func TestPublishAuthenticatesWhenTheRelayAsksForIt(t *testing.T) {
 	require.Zero(t, got.Code, got.Stderr)
 }
 
+func TestSubscribeAuthenticatesWhenItHasAKey(t *testing.T) {
+	t.Parallel()
+	url := startRelay(t, func(c *config.Config) { c.Auth.Require = config.RequireAll })
+	subscribe := func(env []string, flags ...string) main.Result {
+		return main.RunWith(t.Context(), nil, env, append([]string{"subscribe", "--stored", url}, flags...)...)
+	}
+	require.Contains(t, subscribe(nil).Stderr, "subscription closed: auth-required:")
+	require.Contains(t, subscribe(nil, "--auth").Stderr, "a secret key is needed")
+	published := main.RunWith(t.Context(), nil, withSecret, "publish", url, "hello")
+	require.Zero(t, published.Code, published.Stderr)
+	for _, flags := range [][]string{nil, {"--auth"}} {
+		got := subscribe(withSecret, flags...)
+		require.Zero(t, got.Code, got.Stderr)
+		require.Equal(t, published.Stdout, got.Stdout)
+	}
+}
+
 // A relay that has just been started in the background does not listen yet.
 func TestPublishWaitsForARelayThatIsBeingStarted(t *testing.T) {
 	t.Parallel()

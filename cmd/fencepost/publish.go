@@ -15,6 +15,7 @@ import (
 
 // publishCommand signs one event and publishes it.
 type publishCommand struct {
+	keyFlag
 	URL     string   `arg:"" help:"The relay: ws:// or wss://."`
 	Content string   `arg:"" help:"The event's content."`
 	Kind    int      `default:"1" help:"Its kind."`
@@ -43,7 +44,7 @@ func (c *publishCommand) Run(ctx context.Context, p *process) (err error) {
 	err = conn.Publish(ctx, ev)
 	var refusal *client.Refusal
 	if errors.As(err, &refusal) && strings.HasPrefix(refusal.Text, string(wire.AuthRequired)) {
-		if err := conn.Authenticate(ctx, key); err != nil {
+		if err := authenticate(ctx, conn, key); err != nil {
 			return err
 		}
 		err = conn.Publish(ctx, ev)
@@ -55,9 +56,9 @@ func (c *publishCommand) Run(ctx context.Context, p *process) (err error) {
 	return err
 }
 
-// sign makes the event with the key of the environment, or with a new one.
+// sign makes the event with the user's key, or with a new one.
 func (c *publishCommand) sign(p *process) (ev *wire.Event, key string, err error) {
-	if key, err = p.secretKey(); err != nil {
+	if key, err = c.secret(p); err != nil {
 		return nil, "", err
 	}
 	if key == "" {

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"fencepost/relay/web/nip98"
+)
+
+// adminCommand calls one method of a relay's management API (NIP-86).
+type adminCommand struct {
+	keyFlag
+	URL    string   `arg:"" help:"The relay: ws://, wss://, http:// or https://."`
+	Method string   `arg:"" help:"A method of NIP-86; supportedmethods lists them."`
+	Params []string `arg:"" optional:"" help:"Its parameters: numbers, an npub, text, or JSON."`
+}
+
+const (
+	adminTimeout = 30 * time.Second
+	// maxResult bounds what is read of an answer, in bytes.
+	maxResult = 64 << 20
+)
+
+// Run signs the call (NIP-98), posts it and prints the result: text as it is, the
+// elements of a list one a line, anything else as JSON.
+func (c *adminCommand) Run(ctx context.Context, p *process) error {
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	key, err := c.secret(p)
+	if err == nil && key == "" {
+		err = errNoKey
+	}
+	if err != nil {
+		return err
+	}
+	address, err := httpURL(c.URL)
+	if err != nil {
+		return err
+	}
+	params := make([]any, len(c.Params))
+	for i, s := range c.Params {
+		params[i] = param(s)
+	}
+	body, err := json.Marshal(map[string]any{"method": c.Method, "params": params})
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Method, err)
+	}
+	result, err := call(ctx, key, address, body)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Method, err)
+	}
+	return printResult(p.stdout, result)
+}
+
+// httpURL returns where a relay at a WebSocket URL is managed: the same place.
+func httpURL(address string) (string, error) {
+	u, err := url.Parse(address)
+	if err == nil {
+		switch u.Scheme {
+		case "ws":
+			u.Scheme = "http"
+		case "wss":
+			u.Scheme = "https"
+		case "http", "https":
+		default:
+			err = errors.New("unknown scheme")
+		}
+	}
+	if err != nil || u.Host == "" {
+		return "", fmt.Errorf("%q is not a ws://, wss://, http:// or https:// URL", address)
+	}
+	return u.String(), nil
+}
+
+// param returns what an argument stands for: a number of up to ten digits and what
+// is JSON in quotes, brackets or braces is itself, an npub a public key, anything
+// else text. Ten digits, because keys and ids may happen to have no letter.
+func param(s string) any {
+	const numbers, structures = "-0123456789", `"[{`
+	isNumber := s != "" && len(s) <= 10 && strings.Trim(s, numbers) == ""
+	if (isNumber || s != "" && strings.Contains(structures, s[:1])) && json.Valid([]byte(s)) {
+		return json.RawMessage(s)
+	}
+	return publicKey(s)
+}
+
+// call posts one call and returns its result. A relay that is just being started is
+// given a moment.
+func call(ctx context.Context, key, address string, body []byte) (result json.RawMessage, err error) {
+	// A token is for one URL, so a redirection is not followed.
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	defer client.CloseIdleConnections()
+	var answer *http.Response
+	err = onceListening(ctx, func(ctx context.Context) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
+		request.Header.Set("Content-Type", "application/nostr+json+rpc")
+		authorization, err := nip98.Header(key, http.MethodPost, address, body, time.Now())
+		if err != nil {
+			return err
+		}
+		request.Header.Set("Authorization", authorization)
+		answer, err = client.Do(request)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(answer.Body, maxResult))
+	if err = errors.Join(err, answer.Body.Close()); err != nil {
+		return nil, fmt.Errorf("read the answer: %w", err)
+	}
+	return readAnswer(answer.Status, data)
+}
+
+// readAnswer returns the result in an answer, or its error.
+func readAnswer(status string, data []byte) (json.RawMessage, error) {
+	var answer struct {
+		Result json.RawMessage `json:"result"`
+		Error  string          `json:"error"`
+	}
+	err := json.Unmarshal(data, &answer)
+	switch {
+	case err == nil && answer.Error != "":
+		return nil, errors.New(answer.Error)
+	case !strings.HasPrefix(status, "200 "):
+		return nil, fmt.Errorf("the relay answers %s", status)
+	case err != nil:
+		return nil, errors.New("the answer is not that of a relay with a management API")
+	}
+	return answer.Result, nil
+}
+
+func printResult(w io.Writer, result json.RawMessage) error {
+	var list []json.RawMessage
+	if err := json.Unmarshal(result, &list); err != nil {
+		list = []json.RawMessage{result}
+	}
+	for _, item := range list {
+		var text string
+		if err := json.Unmarshal(item, &text); err != nil || string(item) == "null" {
+			var flat bytes.Buffer
+			if err := json.Compact(&flat, item); err != nil {
+				return fmt.Errorf("print the result: %w", err)
+			}
+			text = flat.String()
+		}
+		if _, err := fmt.Fprintln(w, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
