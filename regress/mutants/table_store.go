@@ -44,7 +44,7 @@ var storeMutants = []Mutant{
 	},
 	{
 		Name: "older-version-stays", Promise: "E2", Says: "The version that was replaced is still served.",
-		Edit:   Edit{"relay/store/embedded/txn.go", "return t.remove(stored.position, store.VoidReplaced)", "return nil"},
+		Edit:   Edit{"relay/store/embedded/txn.go", "return nil, t.remove(stored.position, store.VoidReplaced)", "return nil, nil"},
 		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
 	},
 	{

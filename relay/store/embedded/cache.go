@@ -3,6 +3,7 @@ package embedded
 import (
 	"sync"
 
+	"fencepost/relay/store"
 	"fencepost/relay/wire"
 )
 
@@ -75,6 +76,29 @@ func weight(e *wire.Event) int {
 	n := 512 + 3*len(e.Raw()) + 24*len(e.Tags)
 	for _, tag := range e.Tags {
 		n += 16 * len(tag)
+	}
+	return n
+}
+
+// writeWeight estimates the memory of everything in w in bytes.
+func writeWeight(w *store.Write) int {
+	n := 100 * (len(w.Ban) + len(w.Unban))
+	if w.Event != nil {
+		n += weight(w.Event)
+	}
+	for _, e := range w.Also {
+		n += weight(e)
+	}
+	for i := range w.Controls {
+		n += controlWeight(&w.Controls[i])
+	}
+	return n
+}
+
+func controlWeight(c *store.Control) int {
+	n := 64 + len(c.Data)
+	for _, scope := range c.Scopes {
+		n += 16 + len(scope)
 	}
 	return n
 }

@@ -9,6 +9,12 @@
 // therefore readers never look at the database as it is, but at the snapshot
 // that the writer publishes after the fsync.
 //
+// Permissions. What a write rests on and whom it may not come from is decided in the
+// commit, by maps in memory (marks.go): they are read when the database is opened and
+// take over what a commit added once it is durable, so they are what is on disk. A
+// control row is kept twice, the second time where ReadControl finds it without the
+// log. Erase looks for its events in a snapshot, beside the writer.
+//
 // Reading. A query is a merge of index streams, newest first, chosen by cost
 // from samples of the indexes; keys.go has the layout. However many streams it
 // merges, a query holds one database iterator, and between two pages none: an
@@ -33,5 +39,5 @@
 //
 // Locks. Store.mu guards what is published and is held for memory only; a
 // snapshot has a mutex of its own, which is held across its reads, so that Close
-// can end a snapshot that is in use. None is taken while another is held.
+// can end a snapshot that is in use; it is let go while Visible is asked. None is taken while another is held.
 package embedded

@@ -13,20 +13,27 @@ import (
 //	00 "epoch"                                      16 hex characters
 //	00 "head"                                       position(8) of the last log row
 //	01 position(8)                                  log row, see row.go
-//	02 id(32)                                       position(8) created_at(8) of a stored event; empty: not stored, and somebody deleted it
+//	02 id(32)                                       position(8) created_at(8) of a stored event; empty: not stored, and deleted by somebody or banned
 //	03 kind(2) pubkey(32) text(d)                   position(8) created_at(8) id(32): the stored version of an address
 //	04 id(32) pubkey(32)                            empty: pubkey deleted id
 //	05 kind(2) pubkey(32) text(d)                   created_at(8): versions up to this are deleted
 //	06 seconds(8) nanoseconds(4) position(8)        empty: the row is due for the sweep at this time
+//	07 position(8)                                  a copy of that log row, which is a control row
+//	08 scope                                        position(8) of the last control row that named it
+//	09 id(32)                                       empty: banned
+//	0a pubkey(32)                                   until(8): what Erase of it and this created_at selects is refused
+//	0b text(group) pubkey(32)                       empty: what Erase of the group selects, with this Self (zeros for none), is refused
 //	10 newest(8) id(32)                             entry
 //	11 kind(2) newest(8) id(32)                     entry
 //	12 pubkey(32) newest(8) id(32)                  entry
 //	13 pubkey(32) kind(2) newest(8) id(32)          entry
 //	14 letter(1) text(value) newest(8) id(32)       entry
 //
-// So an append of a regular event needs one look-up: space 04 is asked only for
-// an id that space 02 marks. When an id with deletions of strangers is stored,
-// the mark is overwritten, which is right: who may delete an event never changes.
+// So an append of a regular event needs one look-up: spaces 04 and 09 are asked
+// only for an id that space 02 marks. When an id with deletions of strangers is
+// stored, the mark is overwritten, which is right: who may delete an event never
+// changes. Spaces 08, 0a and 0b are held in memory, see marks.go. A store that was
+// written before there were spaces 07 to 0b has none of what they hold.
 //
 // newest is the complement of created_at: ascending keys are newest first, ties
 // by lowest id, which is the order of answers. An index holds the first value of
@@ -44,6 +51,11 @@ const (
 	spaceTombID  = 0x04
 	spaceTombAdr = 0x05
 	spaceDue     = 0x06
+	spaceControl = 0x07
+	spaceEpoch   = 0x08
+	spaceBan     = 0x09
+	spaceVanish  = 0x0a
+	spaceGroup   = 0x0b
 
 	spaceTime       = 0x10
 	spaceKind       = 0x11
@@ -86,6 +98,20 @@ func dueKey(seconds int64, nanoseconds uint32, position uint64) []byte {
 	key := binary.BigEndian.AppendUint64([]byte{spaceDue}, uint64(seconds))
 	key = binary.BigEndian.AppendUint32(key, nanoseconds)
 	return binary.BigEndian.AppendUint64(key, position)
+}
+
+func controlKey(position uint64) []byte {
+	return binary.BigEndian.AppendUint64([]byte{spaceControl}, position)
+}
+
+func epochKey(scope string) []byte { return append([]byte{spaceEpoch}, scope...) }
+
+func banKey(id [32]byte) []byte { return append([]byte{spaceBan}, id[:]...) }
+
+func vanishKey(pubkey [32]byte) []byte { return append([]byte{spaceVanish}, pubkey[:]...) }
+
+func groupKey(group string, self [32]byte) []byte {
+	return append(appendText([]byte{spaceGroup}, group), self[:]...)
 }
 
 // Prefixes of index streams; a suffix completes a key.

@@ -18,25 +18,32 @@ const (
 // last that is let in.
 const queueBytes = 16 << 20
 
-// request is one call that waits for the writer: events to append, or a sweep.
+// request is one call that waits for the writer: writes to append, a sweep, or
+// events to erase.
 type request struct {
 	// Set by the caller, not changed once queued.
-	writes []store.Write
-	until  time.Time // of a sweep; zero for an append
-	bytes  int
+	writes  []store.Write
+	until   time.Time      // of a sweep; zero for the others
+	erasure *store.Erasure // nil for the others
+	found   []entry        // what it selects
+	bytes   int
 
 	// Set by the writer before done is closed.
 	outcomes []store.Outcome
-	swept    int
+	removed  int // by a sweep or an erasure
 	err      error
 	done     chan struct{}
 }
 
 func (r *request) isSweep() bool { return !r.until.IsZero() }
 
+// alone reports whether r has a commit for itself: a sweep looks at the database
+// only, and both are large.
+func (r *request) alone() bool { return r.isSweep() || r.erasure != nil }
+
 // fail answers the request with err.
 func (r *request) fail(err error) {
-	r.err, r.swept = err, 0
+	r.err, r.removed = err, 0
 	for i := range r.outcomes {
 		r.outcomes[i] = store.Outcome{Err: err}
 	}
@@ -127,8 +134,8 @@ func (q *queue) withdraw(r *request) bool {
 	return false
 }
 
-// take waits for requests and returns what one commit can hold, a sweep always
-// alone. Not ok when the queue is closed and empty.
+// take waits for requests and returns what one commit can hold, a sweep or
+// an erasure always alone. Not ok when the queue is closed and empty.
 func (q *queue) take() (taken []*request, ok bool) {
 	for {
 		taken, closed := q.tryTake()
@@ -149,12 +156,12 @@ func (q *queue) tryTake() (taken []*request, closed bool) {
 	for _, r := range q.waiting {
 		events += len(r.writes)
 		bytes += r.bytes
-		if len(taken) > 0 && (r.isSweep() || events > commitEvents || bytes > commitBytes) {
+		if len(taken) > 0 && (r.alone() || events > commitEvents || bytes > commitBytes) {
 			bytes -= r.bytes
 			break
 		}
 		taken = append(taken, r)
-		if r.isSweep() {
+		if r.alone() {
 			break
 		}
 	}

@@ -41,12 +41,13 @@ func (s *snapshot) Query(ctx context.Context, filters []*wire.Filter, opt store.
 		return nil, err
 	}
 	unasked := slices.ContainsFunc(filters, func(f *wire.Filter) bool { return opt.Limit(f) == 0 })
-	return &rows{snapshot: s, reader: r, union: union{walks: walks}, maxTotal: opt.MaxTotal, unasked: unasked}, nil
+	all := union{walks: walks, sight: s.sight(r, opt.Visible)}
+	return &rows{snapshot: s, reader: r, union: all, maxTotal: opt.MaxTotal, unasked: unasked}, nil
 }
 
 // Count implements store.Snapshot. Events are read only where an index entry
-// does not decide.
-func (s *snapshot) Count(ctx context.Context, filters []*wire.Filter, limit int, _ func(*wire.Event) bool) (n int, exact bool, err error) {
+// does not decide, and where visible must be asked.
+func (s *snapshot) Count(ctx context.Context, filters []*wire.Filter, limit int, visible func(*wire.Event) bool) (n int, exact bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.readyLocked(ctx); err != nil {
@@ -58,7 +59,7 @@ func (s *snapshot) Count(ctx context.Context, filters []*wire.Filter, limit int,
 	if err != nil {
 		return 0, false, err
 	}
-	all := union{walks: walks}
+	all := union{walks: walks, sight: s.sight(r, visible)}
 	for {
 		_, s, err := all.step(ctx)
 		switch {
@@ -72,6 +73,33 @@ func (s *snapshot) Count(ctx context.Context, filters []*wire.Filter, limit int,
 			n++
 		}
 	}
+}
+
+// sight makes the sight of visible, whose events it reads by r. It is used while mu
+// is held, and lets go of everything while visible runs, which may take long.
+func (s *snapshot) sight(r *reader, visible func(*wire.Event) bool) sight {
+	if visible == nil {
+		return nil
+	}
+	return func(ctx context.Context, found *item) (_ bool, err error) {
+		if found.event == nil {
+			if found.event, err = r.event(&found.entry); err != nil {
+				return false, err
+			}
+		}
+		if err := r.release(); err != nil {
+			return false, err
+		}
+		seen := s.unlocked(visible, found.event)
+		return seen, s.readyLocked(ctx)
+	}
+}
+
+// unlocked asks visible without mu. The snapshot may have ended when it returns.
+func (s *snapshot) unlocked(visible func(*wire.Event) bool, e *wire.Event) bool {
+	s.mu.Unlock()
+	defer s.mu.Lock() // also after a panic: the caller unlocks
+	return visible(e)
 }
 
 // Close implements store.Snapshot; it may be called more than once.

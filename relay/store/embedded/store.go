@@ -30,6 +30,7 @@ type Store struct {
 
 	// Owned by the writer goroutine, then by shutdown.
 	engine   *engine   // nil while it cannot be opened
+	marks    *marks    // of engine
 	failing  bool      // the last commit failed
 	failedAt time.Time // when the database could last not be opened anew
 
@@ -47,9 +48,10 @@ type Store struct {
 // view is a durable state of the database, shared by the snapshots of that
 // moment. Store.mu guards refs.
 type view struct {
-	snap *pebble.Snapshot
-	head store.Position
-	refs int // snapshots that hold it, and one while it is current
+	snap    *pebble.Snapshot
+	head    store.Position
+	control store.Position // the newest control row, 0 for none
+	refs    int            // snapshots that hold it, and one while it is current
 }
 
 func newStore(fs vfs.FS, dir string, lock *pebble.Lock, e *engine, epoch store.Epoch, opt Options) *Store {
@@ -76,8 +78,8 @@ func (s *Store) Append(ctx context.Context, writes []store.Write) []store.Outcom
 	if len(writes) == 0 {
 		return r.outcomes
 	}
-	for _, w := range writes {
-		r.bytes += weight(w.Event)
+	for i := range writes {
+		r.bytes += writeWeight(&writes[i])
 	}
 	s.queue.do(ctx, r)
 	return r.outcomes
@@ -90,8 +92,8 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (int, error) {
 	for {
 		r := &request{until: now, done: make(chan struct{})}
 		s.queue.do(ctx, r)
-		total += r.swept
-		if r.err != nil || r.swept < sweepRows {
+		total += r.removed
+		if r.err != nil || r.removed < sweepRows {
 			return total, r.err
 		}
 	}
@@ -107,7 +109,7 @@ func (s *Store) Log(ctx context.Context) (store.LogInfo, error) {
 	if err := s.readableLocked(ctx); err != nil {
 		return store.LogInfo{}, err
 	}
-	return store.LogInfo{Epoch: s.epoch, Floor: 1, Head: s.current.head}, nil
+	return store.LogInfo{Epoch: s.epoch, Floor: 1, Head: s.current.head, Control: s.current.control}, nil
 }
 
 // Snapshot implements store.Store. It does no I/O.
@@ -188,8 +190,17 @@ func (s *Store) adopt(e *engine) error {
 	if err != nil {
 		return fmt.Errorf("head of the log: %w", err)
 	}
-	s.engine = e
-	return s.publish(&view{snap: e.db.NewSnapshot(), head: store.Position(beUint64(value)), refs: 1}, nil, nil)
+	m, err := loadMarks(e.db)
+	if err != nil {
+		return fmt.Errorf("read permissions: %w", err)
+	}
+	s.engine, s.marks = e, m
+	return s.publish(s.newView(store.Position(beUint64(value))), nil, nil)
+}
+
+// newView returns a view of what the engine holds, for the writer.
+func (s *Store) newView(head store.Position) *view {
+	return &view{snap: s.engine.db.NewSnapshot(), head: head, control: s.marks.control, refs: 1}
 }
 
 // publish makes v current, with the rows that its commit added and emptied.

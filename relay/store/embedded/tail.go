@@ -58,6 +58,8 @@ func rowWeight(e store.Entry) int {
 		return 64 + len(e.Event.Raw())
 	case e.Removal != nil:
 		return 64 + len(e.Removal.Event.Raw())
+	case e.Control != nil:
+		return 64 + controlWeight(e.Control)
 	default:
 		return 64
 	}

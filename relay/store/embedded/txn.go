@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"time"
 
@@ -20,18 +19,20 @@ type txn struct {
 	cache *cache
 	batch *pebble.Batch
 	now   time.Time
+	marks *marks // the durable ones, not changed
 	head  uint64 // the last position given
 
-	// overlay maps the keys of decisions (id, address and tombstone spaces) that
-	// this transaction changed to their values; nil is deleted.
+	// overlay maps the keys of decisions (id, address, tombstone and ban spaces)
+	// that this transaction changed to their values; nil is deleted.
 	overlay map[string][]byte
+	fresh   *marks        // what this transaction adds to marks
 	rows    []store.Entry // new rows, from position first
 	first   uint64
 	voids   []store.Entry // rows of earlier commits that became void
 	broken  error         // the first error of writing to the batch
 }
 
-func newTxn(db *pebble.DB, c *cache, head store.Position, now time.Time) *txn {
+func newTxn(db *pebble.DB, c *cache, m *marks, head store.Position, now time.Time) *txn {
 	return &txn{
 		db:      db,
 		cache:   c,
@@ -39,7 +40,9 @@ func newTxn(db *pebble.DB, c *cache, head store.Position, now time.Time) *txn {
 		now:     now,
 		head:    uint64(head),
 		first:   uint64(head) + 1,
+		marks:   m,
 		overlay: make(map[string][]byte),
+		fresh:   newMarks(),
 	}
 }
 
@@ -54,46 +57,8 @@ func (t *txn) finish() error {
 	return t.broken
 }
 
-// append decides about e and, when it is to be stored, writes its rows.
-func (t *txn) append(e *wire.Event) (store.Outcome, error) {
-	r, err := newRecord(e)
-	if err != nil {
-		return store.Outcome{Err: err}, nil
-	}
-	if e.Class() == wire.Ephemeral {
-		return t.appendEphemeral(&r), nil
-	}
-	outcome, err := t.refusal(&r)
-	if err != nil || outcome.Err != nil {
-		return outcome, err
-	}
-	if err := t.supersede(&r); err != nil {
-		if errors.Is(err, store.ErrSuperseded) {
-			return store.Outcome{Err: store.ErrSuperseded}, nil
-		}
-		return outcome, err
-	}
-	position := t.push(store.Entry{Type: store.EntryEvent, Event: e, Prefix: store.PrefixOf(e)})
-	t.insert(&r, position)
-	if e.Kind == store.KindDeletion {
-		err = t.deleteTargets(&r)
-	}
-	return store.Outcome{Position: store.Position(position)}, err
-}
-
-func (t *txn) appendEphemeral(r *record) store.Outcome {
-	if r.event.Expired(t.now.Unix()) {
-		return store.Outcome{Err: store.ErrExpired}
-	}
-	position := t.push(store.Entry{Type: store.EntryEphemeral, Event: r.event, Prefix: store.PrefixOf(r.event)})
-	due := t.now.Add(store.EphemeralAge)
-	t.set(logKey(position), eventRow(store.EntryEphemeral, r.event))
-	t.set(dueKey(due.Unix(), uint32(due.Nanosecond()), position), nil)
-	return store.Outcome{Position: store.Position(position)}
-}
-
-// refusal looks for a reason not to store r, other than a newer version.
-func (t *txn) refusal(r *record) (store.Outcome, error) {
+// append decides about r under terms and, when it is to be stored, writes its rows.
+func (t *txn) append(r *record, terms []store.Term) (store.Outcome, error) {
 	value, marked, err := t.get(idKey(r.id))
 	if err != nil {
 		return store.Outcome{}, err
@@ -101,24 +66,53 @@ func (t *txn) refusal(r *record) (store.Outcome, error) {
 	if len(value) > 0 {
 		return store.Outcome{Position: store.Position(beUint64(value)), Err: store.ErrDuplicate}, nil
 	}
-	deleted, err := t.deleted(r, marked)
-	if err != nil {
-		return store.Outcome{}, err
+	if epoch, moved := t.moved(terms); moved {
+		return store.Outcome{Position: epoch, Err: store.ErrMoved}, nil
 	}
+	refused, err := t.refusal(r, marked)
+	if err != nil || refused != nil {
+		return store.Outcome{Err: refused}, err
+	}
+	if r.event.Class() == wire.Ephemeral {
+		return store.Outcome{Position: t.insertEphemeral(r)}, nil
+	}
+	position := t.push(store.Entry{Type: store.EntryEvent, Event: r.event, Prefix: store.PrefixOf(r.event)})
+	t.insert(r, position)
+	if r.event.Kind == store.KindDeletion {
+		err = t.deleteTargets(r)
+	}
+	return store.Outcome{Position: store.Position(position)}, err
+}
+
+// refusal returns the reason not to store r, which is not stored, or nil; then the
+// version that it replaces is gone. marked says that somebody deleted or banned its
+// id.
+func (t *txn) refusal(r *record, marked bool) (refused, err error) {
+	if marked {
+		if _, banned, err := t.get(banKey(r.id)); err != nil || banned {
+			return store.ErrBanned, err
+		}
+	}
+	if t.vanished(r) {
+		return store.ErrVanished, nil
+	}
+	deleted, err := t.deleted(r, marked)
 	switch {
+	case err != nil:
+		return nil, err
 	case deleted:
-		return store.Outcome{Err: store.ErrDeleted}, nil
+		return store.ErrDeleted, nil
 	case r.event.Expired(t.now.Unix()):
-		return store.Outcome{Err: store.ErrExpired}, nil
+		return store.ErrExpired, nil
 	default:
-		return store.Outcome{}, nil
+		return t.supersede(r)
 	}
 }
 
 // deleted reports whether an earlier deletion request forbids r; marked says
 // that somebody deleted its id.
 func (t *txn) deleted(r *record, marked bool) (bool, error) {
-	if r.event.Kind == store.KindDeletion {
+	if r.event.Kind == store.KindDeletion || r.event.Class() == wire.Ephemeral {
 		return false, nil
 	}
 	var owners []string
@@ -142,25 +136,33 @@ func (t *txn) deleted(r *record, marked bool) (bool, error) {
 	return found && r.at <= beUint64(until), err
 }
 
-// supersede voids the version that r replaces and takes its address;
-// store.ErrSuperseded when that one stays.
-func (t *txn) supersede(r *record) error {
+// supersede voids the version that r replaces; store.ErrSuperseded when that one
+// stays.
+func (t *txn) supersede(r *record) (refused, err error) {
 	key := r.addressKey(spaceAddress)
 	if key == nil {
-		return nil
+		return nil, nil
 	}
 	value, ok, err := t.get(key)
 	if err != nil || !ok {
-		return err
+		return nil, err
 	}
 	stored, err := parseVersion(value)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if stored.before(&entry{at: r.at, id: r.id}) {
-		return store.ErrSuperseded
+		return store.ErrSuperseded, nil
 	}
-	return t.remove(stored.position, store.VoidReplaced)
+	return nil, t.remove(stored.position, store.VoidReplaced)
+}
+
+func (t *txn) insertEphemeral(r *record) store.Position {
+	position := t.push(store.Entry{Type: store.EntryEphemeral, Event: r.event, Prefix: store.PrefixOf(r.event)})
+	due := t.now.Add(store.EphemeralAge)
+	t.set(logKey(position), eventRow(store.EntryEphemeral, r.event))
+	t.set(dueKey(due.Unix(), uint32(due.Nanosecond()), position), nil)
+	return store.Position(position)
 }
 
 // insert writes the row of r and everything that finds it.

@@ -8,7 +8,22 @@ import (
 
 // union is several walks in one order, each event once. Each walk counts an
 // event against its own limit, also when another yields it too.
-type union struct{ walks []*walk }
+type union struct {
+	walks []*walk
+	sight sight
+}
+
+// sight says whether a match is visible, nil that every one is. It sets the
+// match's event.
+type sight func(ctx context.Context, found *item) (bool, error)
+
+// see asks about what w holds.
+func (u *union) see(ctx context.Context, w *walk) (bool, error) {
+	if u.sight == nil {
+		return true, nil
+	}
+	return u.sight(ctx, &w.held)
+}
 
 // state is what a step came to.
 type state int
@@ -32,14 +47,21 @@ func (u *union) step(ctx context.Context) (found item, s state, err error) {
 	if err != nil || w == nil {
 		return found, ended, err
 	}
+	visible, err := u.see(ctx, w)
+	if err != nil {
+		return found, ended, err
+	}
 	found = w.held
 	for _, w := range u.walks {
 		if w.has && w.held.same(&found.entry) {
 			if found.event == nil {
 				found.event = w.held.event
 			}
-			w.take()
+			w.drop(visible)
 		}
+	}
+	if !visible {
+		return found, looked, nil
 	}
 	return found, matched, nil
 }
@@ -81,7 +103,10 @@ func (u *union) hint(ctx context.Context) (wire.Hint, error) {
 		case err != nil:
 			return wire.HintUnknown, err
 		case open[i].has:
-			return wire.HintMore, nil
+			if visible, err := u.see(ctx, open[i]); err != nil || visible {
+				return wire.HintMore, err
+			}
+			open[i].drop(false)
 		case front == nil:
 			open = append(open[:i], open[i+1:]...)
 		case looks >= maxLooks:

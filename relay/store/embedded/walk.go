@@ -144,8 +144,10 @@ func (w *walk) look(ctx context.Context) error {
 	return nil
 }
 
-// take lets go of the held match and counts it.
-func (w *walk) take() {
+// drop lets go of the held match, and counts it when it is given out.
+func (w *walk) drop(given bool) {
 	w.has = false
-	w.left--
+	if given {
+		w.left--
+	}
 }

@@ -6,7 +6,7 @@ import (
 	"fencepost/relay/store"
 )
 
-// sweepRows is how many due rows one commit takes.
+// sweepRows is how many rows one commit of a sweep or an erasure takes.
 const sweepRows = 500
 
 // write is the writer goroutine: it answers requests until the queue is closed
@@ -45,7 +45,7 @@ func (s *Store) commit(requests []*request) error {
 	if err := s.ensureWritable(); err != nil {
 		return err
 	}
-	t := newTxn(s.engine.db, s.cache, s.head(), s.opt.Now())
+	t := newTxn(s.engine.db, s.cache, s.marks, s.head(), s.opt.Now())
 	defer func() { _ = t.batch.Close() }() // only gives memory back
 	for _, r := range requests {
 		if err := s.decide(t, r); err != nil {
@@ -58,14 +58,14 @@ func (s *Store) commit(requests []*request) error {
 	if err := s.engine.commit(t.batch); err != nil {
 		return err
 	}
+	s.marks.add(t.fresh)
 	for _, row := range t.rows {
 		if row.Type == store.EntryEvent {
 			s.cache.put(uint64(row.Position), row.Event)
 		}
 	}
 	defer s.wake()
-	v := &view{snap: s.engine.db.NewSnapshot(), head: store.Position(t.head), refs: 1}
-	if err := s.publish(v, t.rows, t.voids); err != nil {
+	if err := s.publish(s.newView(store.Position(t.head)), t.rows, t.voids); err != nil {
 		s.opt.Logger.Warn("release old snapshot", "err", err) // the commit stands
 	}
 	return nil
@@ -73,16 +73,17 @@ func (s *Store) commit(requests []*request) error {
 
 // decide answers one request inside t, for the case that t becomes durable.
 func (s *Store) decide(t *txn, r *request) (err error) {
-	if r.isSweep() {
-		r.swept, err = t.sweep(r.until.Unix(), uint32(r.until.Nanosecond()), sweepRows)
+	switch {
+	case r.isSweep():
+		r.removed, err = t.sweep(r.until.Unix(), uint32(r.until.Nanosecond()), sweepRows)
+		return err
+	case r.erasure != nil:
+		r.removed, err = t.erase(r.erasure, r.found)
 		return err
 	}
-	for i, w := range r.writes {
-		if r.outcomes[i], err = t.append(w.Event); err != nil {
+	for i := range r.writes {
+		if r.outcomes[i], err = t.write(&r.writes[i]); err != nil {
 			return err
-		}
-		if r.outcomes[i].Err == nil {
-			r.outcomes[i].Last = store.Position(t.head)
 		}
 	}
 	return nil

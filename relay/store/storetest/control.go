@@ -97,6 +97,12 @@ func (f *Fake) movedLocked(terms []store.Term) (latest store.Position, moved boo
 	return latest, moved
 }
 
+func (f *Fake) epoch(scope string) store.Position {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.epochLocked(scope)
+}
+
 // epochLocked returns the position of the last control row that names scope.
 func (f *Fake) epochLocked(scope string) (epoch store.Position) {
 	for _, r := range f.rows {

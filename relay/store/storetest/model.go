@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"testing"
 	"time"
@@ -34,13 +35,14 @@ func RunModel(t *testing.T, open Open) {
 
 // model is one history. The clock moves between calls only.
 type model struct {
-	fake, real store.Store
-	now        time.Time
-	made       []*wire.Event
+	fake *Fake
+	real store.Store
+	now  time.Time
+	made []*wire.Event
 }
 
 func (m *model) step(t *rapid.T) {
-	switch rapid.SampledFrom([]string{"append", "append", "append", "append", "pass", "sweep"}).Draw(t, "step") {
+	switch rapid.SampledFrom([]string{"append", "append", "append", "append", "append", "pass", "sweep", "erase"}).Draw(t, "step") {
 	case "append":
 		m.append(t)
 	case "pass":
@@ -51,15 +53,20 @@ func (m *model) step(t *rapid.T) {
 		got, err := m.real.Sweep(context.Background(), m.now)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
+	case "erase":
+		x, limit := m.erasure(t), rapid.IntRange(0, 6).Draw(t, "erase at most")
+		want, err := m.fake.Erase(context.Background(), x, limit)
+		require.NoError(t, err)
+		got, err := m.real.Erase(context.Background(), x, limit)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
 	}
 }
 
 func (m *model) append(t *rapid.T) {
 	var writes []store.Write
-	for range rapid.IntRange(1, 12).Draw(t, "events") {
-		e := m.event(t)
-		m.made = append(m.made, e)
-		writes = append(writes, store.Write{Event: e})
+	for range rapid.IntRange(1, 12).Draw(t, "writes") {
+		writes = append(writes, m.write(t))
 	}
 	want := m.fake.Append(context.Background(), writes)
 	require.Equal(t, want, m.real.Append(context.Background(), writes))
@@ -71,7 +78,7 @@ func (m *model) event(t *rapid.T) *wire.Event {
 	}
 	d := Draft{
 		Key:     rapid.IntRange(0, 2).Draw(t, "author"),
-		Kind:    rapid.SampledFrom([]int{1, 1, 7, 5, 5, 0, 10002, 30023, 30023, 20001, 1059}).Draw(t, "kind"),
+		Kind:    rapid.SampledFrom([]int{1, 1, 7, 5, 5, 0, 10002, 30023, 30023, 20001, 1059, 62, 39000}).Draw(t, "kind"),
 		At:      start + rapid.Int64Range(0, 6).Draw(t, "at"),
 		Content: strconv.Itoa(rapid.IntRange(0, 3).Draw(t, "content")),
 	}
@@ -83,7 +90,7 @@ func (m *model) event(t *rapid.T) *wire.Event {
 
 func (m *model) tag(t *rapid.T) nostr.Tag {
 	author := Key(rapid.IntRange(0, 2).Draw(t, "tagged"))
-	switch rapid.SampledFrom([]string{"e", "a", "d", "t", "p", "expiration"}).Draw(t, "tag") {
+	switch rapid.SampledFrom([]string{"e", "a", "d", "t", "p", "h", "expiration"}).Draw(t, "tag") {
 	case "e":
 		if len(m.made) == 0 {
 			return nostr.Tag{"e"}
@@ -98,6 +105,8 @@ func (m *model) tag(t *rapid.T) nostr.Tag {
 		return nostr.Tag{"t", rapid.SampledFrom(topics).Draw(t, "topic")}
 	case "p":
 		return nostr.Tag{"p", author}
+	case "h":
+		return nostr.Tag{"h", rapid.SampledFrom(groups).Draw(t, "group")}
 	default:
 		at := start + rapid.Int64Range(0, 200).Draw(t, "expiration")
 		return nostr.Tag{"expiration", strconv.FormatInt(at, 10)}
@@ -108,16 +117,35 @@ var topics = []string{"", "a", "b", longValues[8], longValues[9]}
 
 func (m *model) compareLogs(t *rapid.T) {
 	want, got := readLog(t, m.fake), readLog(t, m.real)
+	requireSame(t, want, got)
+	after := store.Position(rapid.IntRange(0, len(want)+1).Draw(t, "control rows after"))
+	want, err := m.fake.ReadControl(context.Background(), after, 5)
+	require.NoError(t, err)
+	got, err = m.real.ReadControl(context.Background(), after, 5)
+	require.NoError(t, err)
+	requireSame(t, want, got)
+	wantInfo, err := m.fake.Log(context.Background())
+	require.NoError(t, err)
+	gotInfo, err := m.real.Log(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, wantInfo.Head, gotInfo.Head)
+	require.Equal(t, wantInfo.Control, gotInfo.Control)
+}
+
+func requireSame(t *rapid.T, want, got []store.Entry) {
 	require.Len(t, got, len(want))
 	for i := range want {
 		require.Equal(t, flat(want[i]), flat(got[i]))
 	}
 }
 
-// flat is an entry with the wire form of its event in place of pointers.
+// flat is an entry with what is behind its pointers in place of them.
 func flat(e store.Entry) [4]any {
 	var text string
 	var removal store.Removal
+	if e.Control != nil {
+		text = fmt.Sprintf("%q %q", e.Control.Scopes, e.Control.Data)
+	}
 	if e.Event != nil {
 		text = string(e.Event.Raw())
 	}
@@ -125,7 +153,7 @@ func flat(e store.Entry) [4]any {
 		text = string(e.Removal.Event.Raw())
 		removal = store.Removal{Cause: e.Removal.Cause, Target: e.Removal.Target}
 	}
-	e.Event, e.Removal = nil, nil
+	e.Event, e.Removal, e.Control = nil, nil, nil
 	return [4]any{e, text, removal}
 }
 
@@ -139,18 +167,34 @@ func (m *model) compareAnswers(t *rapid.T) {
 		MaxLimit: rapid.IntRange(0, 8).Draw(t, "max limit"),
 		MaxTotal: rapid.IntRange(0, 12).Draw(t, "max total"),
 	}
+	if hidden := rapid.IntRange(0, 4).Draw(t, "hidden"); hidden > 0 {
+		opt.Visible = func(e *wire.Event) bool { return e.ID[0]%4 != byte(hidden-1) }
+	}
 	limit := rapid.IntRange(0, 10).Draw(t, "count limit")
-	var answers [2][4]any
+	prefix := "00000000"
+	if len(m.made) > 0 {
+		prefix = rapid.SampledFrom(m.made).Draw(t, "begins").ID[:8]
+	}
+	var answers [2][5]any
 	for i, s := range []store.Store{m.fake, m.real} {
 		snap, err := s.Snapshot(ctx)
 		require.NoError(t, err)
 		events, hint := ask(t, snap, opt, filters...)
-		n, exact, err := snap.Count(ctx, prepare(filters), limit, nil)
+		n, exact, err := snap.Count(ctx, prepare(filters), limit, opt.Visible)
 		require.NoError(t, err)
-		answers[i] = [4]any{ids(events), hint, n, exact}
+		begin, err := snap.Prefixed(ctx, prefix, 2)
+		require.NoError(t, err)
+		answers[i] = [5]any{ids(events), hint, n, exact, at(begin)}
 		require.NoError(t, snap.Close())
 	}
 	require.Equal(t, answers[0], answers[1], "%v %+v count to %d", filters, opt, limit)
+}
+
+func at(records []store.Record) (positions []store.Position) {
+	for _, r := range records {
+		positions = append(positions, r.Position)
+	}
+	return positions
 }
 
 func (m *model) filter(t *rapid.T) (f nostr.Filter) {

@@ -34,6 +34,11 @@ func Run(t *testing.T, open Open) {
 		{"expire", expireCases},
 		{"query", queryCases},
 		{"values", valueCases},
+		{"write", writeCases},
+		{"terms", termCases},
+		{"ban", banCases},
+		{"erase", eraseCases},
+		{"visible", visibleCases},
 		{"log", logCases},
 		{"close", closeCases},
 	}
