@@ -26,7 +26,7 @@ func TestCommandLine(t *testing.T) {
 		{"unknown flag", []string{"serve", "--bogus"}, 2, "", "unknown flag --bogus"},
 		{"argument left out", []string{"import"}, 2, "", `expected "<file>"`},
 		{"command left out", []string{"config"}, 2, "", "print"},
-		{"method left out", []string{"admin", "ws://x"}, 2, "", `expected "<url> <method> ...`},
+		{"method left out", []string{"admin", "ws://x"}, 2, "", `expected "<method>"`},
 		{"key left out", []string{"key"}, 2, "", "new"},
 		{"bad number", []string{"race", "ws://x", "--rate=many"}, 2, "", "--rate"},
 		{"version", []string{"version"}, 0, "fencepost dev (go", ""},

@@ -79,6 +79,14 @@ func TestARequestIsVerifiedWithTheHeaderOfItsClient(t *testing.T) {
 	}
 	_, err := nip98.Header("no key", "POST", address, nil, time.Now())
 	require.Error(t, err)
+
+	v, now := verifier("wss://relay.example"), time.Now()
+	for range 2 { // equal requests of one second are two
+		h, err := nip98.Header(key, "GET", address, nil, now)
+		require.NoError(t, err)
+		_, err = v.Verify(request("GET", address, h), nil, nil)
+		require.NoError(t, err)
+	}
 }
 
 func TestWhatIsNoTokenOfTheRequestIsRefused(t *testing.T) {

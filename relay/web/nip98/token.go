@@ -1,6 +1,7 @@
 package nip98
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -25,10 +26,11 @@ const (
 
 // Header returns the value of the Authorization header for one request, made at
 // now by the secret key (64 hex digits). The URL is absolute, as it is asked for.
+// Salt keeps two equal requests of one second from having one token.
 func Header(key, method, url string, body []byte, now time.Time) (string, error) {
 	e := nostr.Event{
 		Kind: Kind, CreatedAt: nostr.Timestamp(now.Unix()),
-		Tags: nostr.Tags{{"u", url}, {"method", method}},
+		Tags: nostr.Tags{{"u", url}, {"method", method}, {"salt", rand.Text()}},
 	}
 	if len(body) > 0 {
 		e.Tags = append(e.Tags, nostr.Tag{"payload", hash(body)})
