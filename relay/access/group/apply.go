@@ -1,0 +1,247 @@
+package group
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fencepost/relay/access/control"
+	"fencepost/relay/store"
+)
+
+// ErrRow is returned for a row that does not fit the groups as they are, which
+// the comparison of epochs in the commit rules out.
+var ErrRow = errors.New("control row does not fit its group")
+
+// Change says whose subscriptions a row may have closed. The zero Change closes
+// none.
+type Change struct {
+	Group    string   // "" for a row that is not about a group
+	Keys     []string // lost something in it
+	Everyone bool     // and so did everybody who is not a member
+}
+
+// Apply changes the state as row says, and moves the scopes of groups among
+// scopes to at afterwards. Rows come in the order of their positions, from one
+// goroutine. A row that is not about groups changes nothing. After an error
+// (ErrRow) nothing has changed.
+func (b *Book) Apply(at store.Position, row control.Row, scopes []string) (Change, error) {
+	change, err := b.fold(&row)
+	if err != nil {
+		return Change{}, fmt.Errorf("%w: %s of %s at %d", err, row.Type, row.Group, at)
+	}
+	for _, name := range scopes {
+		id, ok := strings.CutPrefix(name, scopePrefix)
+		if !ok {
+			continue
+		}
+		if g := b.find(id); g != nil {
+			g.scope.Move(at)
+			b.strangers.Move(at)
+		}
+	}
+	return change, nil
+}
+
+func (b *Book) fold(row *control.Row) (Change, error) {
+	if !strings.HasPrefix(string(row.Type), "group.") {
+		return Change{}, nil
+	}
+	g := b.find(row.Group)
+	if row.Type == control.GroupCreated {
+		if g != nil {
+			return Change{}, ErrRow
+		}
+		return b.created(row), nil
+	}
+	if g == nil {
+		return Change{}, ErrRow
+	}
+	return b.changed(g, row)
+}
+
+func (b *Book) created(row *control.Row) Change {
+	g := newGroup(row.Group)
+	m := metaOf(row.Tags)
+	g.found(row, m)
+	b.insert(g)
+	if m.parent != "" {
+		b.place(g.id, m.parent)
+	}
+	b.any.Store(true)
+	b.dirty.set(g.id)
+	// Nobody is told that there is a hidden group.
+	return Change{Group: g.id, Everyone: m.private && !m.hidden}
+}
+
+func (b *Book) insert(g *group) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.groups[g.id] = g
+	b.living++
+}
+
+func (b *Book) changed(g *group, row *control.Row) (Change, error) {
+	change := Change{Group: g.id}
+	var ok bool
+	switch row.Type {
+	case control.GroupEdited:
+		m := metaOf(row.Tags)
+		if change.Everyone, ok = g.edit(row, m); ok {
+			b.place(g.id, m.parent)
+		}
+	case control.GroupDeleted:
+		if change.Keys, change.Everyone, ok = g.delete(); ok {
+			b.deleted(g.id)
+		}
+	case control.GroupPut:
+		var lost bool
+		if lost, ok = g.put(row); lost {
+			change.Keys = []string{row.Key}
+		}
+	case control.GroupRemoved:
+		change.Keys = []string{row.Key}
+		ok = g.remove(row)
+	case control.GroupInvite:
+		ok = g.invite(row)
+	case control.GroupPinned:
+		ok = g.pin(row)
+	}
+	if !ok {
+		return Change{}, ErrRow
+	}
+	if row.Type == control.GroupPut || row.Type == control.GroupRemoved {
+		b.dirty.set(g.id)
+	}
+	return change, nil
+}
+
+// deleted makes the children of id roots.
+func (b *Book) deleted(id string) {
+	b.dirty.clear(id)
+	for _, child := range b.under(id) {
+		b.find(child).orphan()
+		b.place(child, "")
+	}
+	b.place(id, "")
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.living--
+}
+
+// found makes the creator the first member and admin.
+func (g *group) found(row *control.Row, m *meta) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.meta = m
+	g.stamp, g.peopled = row.Stamp, row.Stamp
+	g.enrolLocked(row.Key, []string{roleAdmin})
+}
+
+// edit replaces the metadata, and reports whether that closes something to those
+// who are no members.
+func (g *group) edit(row *control.Row, m *meta) (closes, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.deleted {
+		return false, false
+	}
+	old := g.meta
+	g.meta = m
+	g.stamp = max(g.stamp, row.Stamp)
+	return m.private && !old.private || m.hidden && !old.hidden, true
+}
+
+func (g *group) orphan() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	m := *g.meta
+	m.parent, m.attested = "", ""
+	g.meta = &m
+}
+
+// delete forgets everything but what is hidden. The members of a group about
+// which nobody else may know are returned one by one.
+func (g *group) delete() (keys []string, everyone, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.deleted {
+		return nil, false, false
+	}
+	secret := g.meta.private && g.meta.hidden
+	if secret {
+		for key := range g.roles {
+			keys = append(keys, key)
+		}
+		slices.Sort(keys)
+	}
+	g.deleted = true
+	g.roles, g.privileged, g.codes, g.pins = nil, nil, nil, nil
+	g.meta = &meta{private: g.meta.private, hidden: g.meta.hidden}
+	return keys, !secret, true
+}
+
+// put makes the key a member with these roles, and reports whether it lost some.
+func (g *group) put(row *control.Row) (lost, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.deleted {
+		return false, false
+	}
+	old, member := g.roles[row.Key]
+	if !member {
+		g.peopled = max(g.peopled, row.Stamp)
+	}
+	g.stamp = max(g.stamp, row.Stamp)
+	g.enrolLocked(row.Key, slices.Clone(row.Roles))
+	return slices.ContainsFunc(old, func(r string) bool { return !slices.Contains(row.Roles, r) }), true
+}
+
+func (g *group) enrolLocked(key string, roles []string) {
+	g.roles[key] = roles
+	if rankOf(roles) > plain {
+		g.privileged[key] = struct{}{}
+	} else {
+		delete(g.privileged, key)
+	}
+}
+
+func (g *group) remove(row *control.Row) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.deleted {
+		return false
+	}
+	delete(g.roles, row.Key)
+	delete(g.privileged, row.Key)
+	g.stamp, g.peopled = max(g.stamp, row.Stamp), max(g.peopled, row.Stamp)
+	return true
+}
+
+func (g *group) invite(row *control.Row) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.deleted {
+		return false
+	}
+	for _, code := range row.Codes {
+		if row.Undo {
+			delete(g.codes, code)
+		} else {
+			g.codes[code] = struct{}{}
+		}
+	}
+	return true
+}
+
+func (g *group) pin(row *control.Row) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.deleted {
+		return false
+	}
+	g.pins = row.Tags
+	g.stamp = max(g.stamp, row.Stamp)
+	return true
+}

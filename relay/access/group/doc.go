@@ -1,0 +1,77 @@
+// Package group has the groups of the relay (NIP-29): who is in them, who may
+// write and read what, and what follows from a request.
+//
+// # State
+//
+// A Book is a fold over control rows in position order (Apply): the same rows give
+// the same Book, on every replica and after every start. Requests (kinds 9000 to
+// 9022) change nothing by themselves, so deleting one changes nothing either. Plan
+// turns an allowed request into the Effect that is committed with it: rows, events
+// signed by the relay (39000, 39001, 39003, 39005; 9000 and 9001 for those who
+// join and leave), events to remove. Exactly one 39000 goes with each change of
+// the metadata, later than the one before.
+//
+// A row that takes something away, changes roles or makes a rule names the scope
+// "g:" + id; of two such requests that were planned at once the second is planned
+// again, since both have that scope among their Terms. A join, a new member
+// without roles and an invitation name none. MaxGroups, MaxMembers and the bound
+// on codes can therefore be passed by as many requests as are planned at once.
+//
+// Who decides reads the epochs first (Terms, or the grant of Sight's scopes) and
+// asks for the answer second; Apply changes the state first and moves the scopes
+// second.
+//
+// # Who may do what
+//
+// Requests are judged by their author. The operator and the relay's own key may do
+// what an admin may, and are not members by that: they moderate without reading.
+//
+//	9007 create        anyone, or the operator (Rules.Create); an id is used once
+//	9000 put           admin; roles replace those there were
+//	9001 remove        admin: anybody; moderator: members without these two roles
+//	9002 edit          admin
+//	9005 delete event  admin, moderator; invitations end, pins go
+//	9008 delete group  admin; children become roots
+//	9009 invite        admin, moderator; codes serve any number of members
+//	9010 pin           admin, moderator; the list is replaced
+//	9021 join          anybody, when closed with a code
+//	9022 leave         members, the last admin too
+//
+// Other kinds up to 9020 are unsupported. Only the operator, and the last admin
+// itself by 9022, can leave a group without an admin.
+//
+// A request with a name and any other field of the metadata gives all of it: what
+// it lacks is dropped. Any other request changes just what it gives. In neither
+// case do private, restricted, hidden and closed change unless they, or public,
+// unrestricted, visible and open, are said: a client that forgets one must not
+// open a group. child tags and closed-children are one field.
+//
+// A parent that the relay does not have makes a group a root. A group is placed
+// under another one when that lists it as child or when the author is an admin
+// there; with closed-children only when it is listed. The author becomes the
+// third element of the parent tag, and one who is no admin of the parent and only
+// repeats it does not replace who was there.
+//
+// An event with the h tag of a group is refused when it has a second one, when it
+// is older than Rules.MaxAge, of a kind that the group does not support, or refers
+// to what is not in the group; in a restricted group when its author is no member.
+// An h tag that is no group's is an ordinary tag.
+//
+// # Who may see what
+//
+// Events of a private group: members. 9009 and 9021, which carry codes: their
+// author, admins and moderators (and members only, when it is private). 39000,
+// 39001 and 39003: everybody, of a hidden group members; 39002, 39005 and the
+// rest: of a hidden or private group members. Nothing of a deleted group is seen
+// by anybody. To somebody who is not a member a hidden group is not there: REQs
+// are not refused, requests are answered as for an unknown group.
+//
+// With Rules.Create "none" nothing is created and requests are ordinary events.
+// Groups that exist keep what they hide, and refuse what is published in them.
+//
+// # Locks
+//
+// One lock for the book's maps, one a group, never two at once, never held while
+// something blocks. Reading takes read locks. No goroutine is started: Scribe.Run
+// is one, of its caller's.
+package group

@@ -1,0 +1,158 @@
+package group
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"fencepost/lifecycle"
+	"fencepost/relay/wire"
+)
+
+// group is one group. It stays in the book when it is deleted, without members.
+type group struct {
+	// Set at construction, never changed.
+	id    string
+	scope *lifecycle.Scope
+
+	mu sync.RWMutex // guards the fields below; held for computing only
+	// +checklocks:mu
+	deleted bool
+	// +checklocks:mu
+	meta *meta
+	// +checklocks:mu
+	roles map[string][]string // member -> its roles; a list never changes
+	// +checklocks:mu
+	privileged map[string]struct{} // members with a privileged role
+	// +checklocks:mu
+	codes map[string]struct{} // invite codes
+	// +checklocks:mu
+	pins nostr.Tags // replaced as a whole
+	// +checklocks:mu
+	stamp int64 // the highest of all rows
+	// +checklocks:mu
+	peopled int64 // stamp of the newest change of who is a member
+}
+
+func newGroup(id string) *group {
+	return &group{
+		id:         id,
+		scope:      lifecycle.NewScope(0),
+		meta:       &meta{},
+		roles:      map[string][]string{},
+		privileged: map[string]struct{}{},
+		codes:      map[string]struct{}{},
+	}
+}
+
+// standing is a group as one key finds it.
+type standing struct {
+	deleted bool
+	meta    *meta
+	member  bool
+	roles   []string
+	rank    rank // of the key as a member
+	stamp   int64
+}
+
+// secret reports whether the key must not learn that there is the group.
+func (s *standing) secret() bool { return s.meta.hidden && !s.member && s.rank < operator }
+
+func (g *group) standing(key string) standing {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	s := standing{deleted: g.deleted, meta: g.meta, stamp: g.stamp}
+	if s.roles, s.member = g.roles[key]; s.member {
+		s.rank = rankOf(s.roles)
+	}
+	return s
+}
+
+// size returns how many members there are.
+func (g *group) size() int {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return len(g.roles)
+}
+
+// staff returns the members with a privileged role, each with all its roles.
+func (g *group) staff() map[string][]string {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	out := make(map[string][]string, len(g.privileged))
+	for key := range g.privileged {
+		out[key] = g.roles[key]
+	}
+	return out
+}
+
+// members returns all members and the stamp of the newest change of who they
+// are, and false when the group was deleted.
+func (g *group) members() (keys []string, peopled int64, ok bool) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	keys = make([]string, 0, len(g.roles))
+	for key := range g.roles {
+		keys = append(keys, key)
+	}
+	return keys, g.peopled, !g.deleted
+}
+
+// invites reports which of the codes are valid, and how many codes there are.
+func (g *group) invites(codes []string) (valid []string, all int) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	for _, c := range codes {
+		if _, ok := g.codes[c]; ok {
+			valid = append(valid, c)
+		}
+	}
+	return valid, len(g.codes)
+}
+
+// shows reports whether the holder of keys may see ev of this group.
+func (g *group) shows(ev *wire.Event, relayMade bool, keys []string) bool {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if g.deleted {
+		return false
+	}
+	if relayMade {
+		return !g.meta.closesState(ev.Kind) || g.anyLocked(keys)
+	}
+	if g.meta.private && !g.anyLocked(keys) {
+		return false
+	}
+	if ev.Kind != kindJoin && ev.Kind != kindCreateInvite {
+		return true
+	}
+	// They carry codes, which admit whoever knows them.
+	return slices.Contains(keys, ev.PubKey) || slices.ContainsFunc(keys, g.privilegedLocked)
+}
+
+// closesState reports whether only members see the relay's events of kind about
+// the group.
+func (m *meta) closesState(kind int) bool {
+	switch kind {
+	case kindMetadata, kindAdmins, kindRoles:
+		return m.hidden
+	default:
+		return m.hidden || m.private
+	}
+}
+
+// anyLocked reports whether one of the keys is a member.
+func (g *group) anyLocked(keys []string) bool {
+	for _, key := range keys {
+		if _, ok := g.roles[key]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *group) privilegedLocked(key string) bool {
+	_, ok := g.privileged[key]
+	return ok
+}
