@@ -107,3 +107,37 @@ func TestRemovalKeepsTheHeaderOnly(t *testing.T) {
 	require.Equal(t, "secret", e.Content, "the event itself is untouched")
 	require.Equal(t, [8]byte{1, 2, 3, 4, 5, 6, 7, 8}, store.PrefixOf(e))
 }
+
+func TestWhatAnErasureSelects(t *testing.T) {
+	t.Parallel()
+	vanish := store.Erasure{Author: author, Until: 100}
+	group := store.Erasure{Group: "x", Self: author}
+	event := func(pubkey string, kind int, at nostr.Timestamp, tags ...nostr.Tag) nostr.Event {
+		return nostr.Event{PubKey: pubkey, Kind: kind, CreatedAt: at, Tags: tags}
+	}
+	for name, c := range map[string]struct {
+		x    store.Erasure
+		e    nostr.Event
+		want bool
+	}{
+		"of the key":                      {vanish, event(author, 1, 100), true},
+		"of the key, later":               {vanish, event(author, 1, 101), false},
+		"of another key":                  {vanish, event(other, 1, 100), false},
+		"a request to vanish":             {vanish, event(author, 62, 100), false},
+		"a deletion request":              {vanish, event(author, 5, 100), true},
+		"a gift wrap to the key":          {vanish, event(other, 1059, 100, nostr.Tag{"p", other}, nostr.Tag{"p", author}), true},
+		"a gift wrap to the key, later":   {vanish, event(other, 1059, 101, nostr.Tag{"p", author}), false},
+		"a gift wrap to another":          {vanish, event(other, 1059, 100, nostr.Tag{"p", other}), false},
+		"a mention":                       {vanish, event(other, 1, 100, nostr.Tag{"p", author}), false},
+		"in the group":                    {group, event(other, 9, 1<<40, nostr.Tag{"h"}, nostr.Tag{"h", "x"}), true},
+		"in another group":                {group, event(author, 9, 1, nostr.Tag{"h", "y"}, nostr.Tag{"H", "x"}), false},
+		"its metadata":                    {group, event(author, 39000, 1, nostr.Tag{"d", "x"}), true},
+		"the last of its kinds":           {group, event(author, 39009, 1, nostr.Tag{"d", "x"}), true},
+		"a kind beyond":                   {group, event(author, 39010, 1, nostr.Tag{"d", "x"}), false},
+		"metadata of another relay":       {group, event(other, 39000, 1, nostr.Tag{"d", "x"}), false},
+		"metadata of another group":       {group, event(author, 39000, 1, nostr.Tag{"d", "y"}), false},
+		"a request to vanish, in a group": {group, event(other, 62, 1, nostr.Tag{"h", "x"}), false},
+	} {
+		require.Equal(t, c.want, c.x.Selects(wire.NewEvent(c.e)), name)
+	}
+}

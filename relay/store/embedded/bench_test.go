@@ -50,6 +50,62 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
+// With permissions there are 10,000 scopes that have moved, 10,000 keys that
+// have vanished and 1,000 groups that were erased.
+func BenchmarkAppendUnderTerms(b *testing.B) {
+	for _, c := range []struct {
+		name        string
+		permissions bool
+		terms       int
+	}{{"nothing", false, 0}, {"permissions", true, 0}, {"permissions and 2 terms", true, 2}} {
+		b.Run(c.name, func(b *testing.B) {
+			s := openDir(b, b.TempDir())
+			moved := 0
+			if c.permissions {
+				moved = fillPermissions(b, s)
+			}
+			const size = 100
+			made := 0
+			for b.Loop() {
+				b.StopTimer()
+				batch := timeline(made, size)
+				for i := range batch {
+					for n := range c.terms {
+						batch[i].Terms = append(batch[i].Terms, store.Term{Scope: storetest.Key(i + n*size), Epoch: store.Position(i + n*size + 1)})
+					}
+				}
+				b.StartTimer()
+				for _, o := range s.Append(background, batch) {
+					require.NoError(b, o.Err)
+				}
+				made += size
+			}
+			b.ReportMetric(float64(made)/b.Elapsed().Seconds(), "events/s")
+			require.EqualValues(b, moved, logInfo(b, s).Control)
+			require.NoError(b, s.Close())
+		})
+	}
+}
+
+// fillPermissions moves the scope of 10,000 keys, by row i+1 that of key i.
+func fillPermissions(b *testing.B, s store.Store) (moved int) {
+	var writes []store.Write
+	for i := range 10_000 {
+		w := store.Write{
+			Controls: []store.Control{{Scopes: []string{storetest.Key(i)}}},
+			Erase:    &store.Erasure{Author: storetest.Key(100_000 + i), Until: 1 << 40},
+		}
+		writes = append(writes, w)
+	}
+	for i := range 1000 {
+		writes = append(writes, store.Write{Erase: &store.Erasure{Group: fmt.Sprint("group", i)}})
+	}
+	for _, o := range s.Append(background, writes) {
+		require.NoError(b, o.Err)
+	}
+	return 10_000
+}
+
 func BenchmarkQuery(b *testing.B) {
 	const stored = 100_000
 	s := openDir(b, b.TempDir())

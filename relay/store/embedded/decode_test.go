@@ -21,6 +21,8 @@ func rows() []store.Entry {
 		{Type: store.EntryEphemeral, Event: e, Prefix: prefix},
 		{Type: store.EntryRemoval, Removal: store.NewRemoval(store.CauseExpired, 1<<40, e), Prefix: prefix},
 		{Type: store.EntryVoid, Void: store.VoidReplaced, Prefix: prefix},
+		{Type: store.EntryControl, Control: &store.Control{Scopes: []string{"relay", "", "g:\xff"}, Data: []byte("data")}},
+		{Type: store.EntryControl, Control: &store.Control{}},
 	}
 }
 
@@ -40,6 +42,7 @@ func FuzzDecodeRow(f *testing.F) {
 	}
 	f.Add([]byte{})
 	f.Add([]byte{3, 1})
+	f.Add([]byte{5, 255, 255, 255, 255, 255, 255, 255, 255})
 	f.Fuzz(func(t *testing.T, row []byte) {
 		e, err := embedded.DecodeRow(1, row, nil)
 		if err != nil {
@@ -49,6 +52,7 @@ func FuzzDecodeRow(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, e.Type, again.Type)
 		require.Equal(t, e.Prefix, again.Prefix)
+		require.Equal(t, e.Control, again.Control)
 	})
 }
 

@@ -23,6 +23,7 @@ type disk struct {
 	full    atomic.Bool
 	part    string // of the names of files that fail; all when empty
 	creates bool   // only making files fails
+	syncs   bool   // only syncs fail
 	once    bool   // the first failure makes room
 	free    atomic.Uint64
 
@@ -42,7 +43,14 @@ func (d *disk) fail(op errorfs.Op) error {
 	}
 	switch op.Kind {
 	case errorfs.OpCreate, errorfs.OpReuseForWrite:
-	case errorfs.OpFileWrite, errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFilePreallocate:
+		if d.syncs {
+			return nil
+		}
+	case errorfs.OpFileWrite, errorfs.OpFilePreallocate:
+		if d.creates || d.syncs {
+			return nil
+		}
+	case errorfs.OpFileSync, errorfs.OpFileSyncData:
 		if d.creates {
 			return nil
 		}

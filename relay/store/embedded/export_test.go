@@ -111,6 +111,8 @@ func EncodeRow(e store.Entry) []byte {
 		return removalRow(e.Removal)
 	case store.EntryVoid:
 		return voidRow(e.Void, e.Prefix)
+	case store.EntryControl:
+		return controlRow(e.Control)
 	default:
 		return eventRow(e.Type, e.Event)
 	}
