@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Default returns the configuration of a relay that was given none. It is valid.
+// Default returns the configuration of a relay that was given none. It is valid. It
+// is long because it is the list of all defaults.
 func Default() Config {
 	return Config{
 		Listen: "0.0.0.0:7447",

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -102,7 +103,7 @@ func TestWhatIsNoTokenOfTheRequestIsRefused(t *testing.T) {
 	}
 	without := func(name string) func(*nostr.Event) {
 		return func(e *nostr.Event) {
-			e.Tags = e.Tags.FilterOut([]string{name})
+			e.Tags = slices.DeleteFunc(e.Tags, func(t nostr.Tag) bool { return t[0] == name })
 		}
 	}
 	good := signed(t, func(*nostr.Event) {})
