@@ -79,12 +79,12 @@ var eventMutants = []Mutant{
 	},
 	{
 		Name: "protected-in-a-repost", Promise: "NIP-70", Says: "Anybody publishes what its author has protected, inside a repost.",
-		Edit:   Edit{"relay/access/access.go", "if ev.EmbedsProtected() {", "if false {"},
+		Edit:   Edit{"relay/access/submit.go", "if ev.EmbedsProtected() {", "if false {"},
 		Suites: in("handlers", "TestRepostsOfProtectedEventsAreRefused"),
 	},
 	{
 		Name: "protected-from-anybody", Promise: "NIP-70", Says: "Any authenticated client publishes what its author has protected.",
-		Edit:   Edit{"relay/access/access.go", "ev.Protected() && !slices.Contains(keys, ev.PubKey)", "ev.Protected() && len(keys) == 0 && !slices.Contains(keys, ev.PubKey)"},
+		Edit:   Edit{"relay/access/submit.go", "ev.Protected() && !slices.Contains(keys, ev.PubKey)", "ev.Protected() && len(keys) == 0 && !slices.Contains(keys, ev.PubKey)"},
 		Suites: in("handlers", "TestProtectedEventsAreTakenFromTheirAuthorOnly"),
 	},
 	{

@@ -1,0 +1,116 @@
+package access
+
+import (
+	"context"
+	"slices"
+
+	"fencepost/lifecycle"
+	"fencepost/relay/store"
+	"fencepost/relay/wire"
+)
+
+// Sight says who may see ev. Several rules can hold for one event: the reader
+// must pass them all. It does not block, and allocates nothing for an event that is
+// no secret.
+func (p *Policy) Sight(ev *wire.Event) lifecycle.Sight {
+	scopes, inGroup := p.groups.Sight(ev)
+	grant := p.grant() // before any state is read: see lifecycle.NewGrant
+	if len(scopes) > 0 {
+		grant = lifecycle.NewGrant(append(slices.Clip(scopes), p.relay, p.local)...)
+	}
+	hidden, may := p.judge(ev)
+	if hidden {
+		return lifecycle.Sight{Grant: grant, May: nobody}
+	}
+	if inGroup != nil {
+		may = both(may, func(keys []string) bool { return inGroup(p.unbanned(keys)) })
+	}
+	if isPrivate(ev.Kind) {
+		may = both(may, func(keys []string) bool { return isParty(p.unbanned(keys), ev) })
+	}
+	s := lifecycle.Sight{Grant: grant, May: may}
+	if p.outside != nil {
+		s.Ask = func(ctx context.Context, keys []string) (bool, error) {
+			return p.outside.MaySee(ctx, p.unbanned(keys), ev)
+		}
+	}
+	return s
+}
+
+// judge says whether nobody may see ev, and otherwise who must be asked about by
+// the rules of the relay, nil for everybody.
+func (p *Policy) judge(ev *wire.Event) (hidden bool, reader func(keys []string) bool) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if p.isHiddenLocked(ev) {
+		return true, nil
+	}
+	if p.rules.Members == MembersAll || p.rules.Require == RequireAll {
+		return false, p.reader
+	}
+	return false, nil
+}
+
+// isHiddenLocked reports whether nobody may see ev.
+func (p *Policy) isHiddenLocked(ev *wire.Event) bool {
+	if len(p.state.events) > 0 {
+		if _, banned := p.state.events[ev.ID]; banned {
+			return true
+		}
+	}
+	if ev.PubKey != p.self && !p.state.takes(ev.Kind) {
+		return true
+	}
+	return len(p.state.vanished) > 0 && p.hasVanishedLocked(ev)
+}
+
+// hasVanishedLocked reports whether ev is erased or about to be by a request to
+// vanish: what store.Erasure selects.
+func (p *Policy) hasVanishedLocked(ev *wire.Event) bool {
+	if ev.Kind == kindVanish {
+		return false
+	}
+	if p.vanishedByLocked(ev.PubKey, ev) {
+		return true
+	}
+	if ev.Kind != store.KindGiftWrap {
+		return false
+	}
+	for _, t := range ev.Tags {
+		if len(t) > 1 && t[0] == "p" && p.vanishedByLocked(t[1], ev) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Policy) vanishedByLocked(key string, ev *wire.Event) bool {
+	until, vanished := p.state.vanished[key]
+	return vanished && int64(ev.CreatedAt) <= until
+}
+
+func nobody([]string) bool { return false }
+
+// both returns the rule that holds when a and b do; a may be nil.
+func both(a, b func(keys []string) bool) func(keys []string) bool {
+	if a == nil {
+		return b
+	}
+	return func(keys []string) bool { return a(keys) && b(keys) }
+}
+
+// isParty reports whether one of keys is the author of ev or named by a p tag.
+func isParty(keys []string, ev *wire.Event) bool {
+	if len(keys) == 0 {
+		return false
+	}
+	if slices.Contains(keys, ev.PubKey) {
+		return true
+	}
+	for _, t := range ev.Tags {
+		if len(t) > 1 && t[0] == "p" && slices.Contains(keys, t[1]) {
+			return true
+		}
+	}
+	return false
+}
