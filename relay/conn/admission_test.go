@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -55,6 +56,49 @@ func TestOverACapTheClientIsToldToComeBack(t *testing.T) {
 			require.Equal(t, map[string]int{tt.reason: 1}, r.counts.refused)
 		})
 	}
+}
+
+func TestBlockedAddressesGetNothing(t *testing.T) {
+	t.Parallel()
+	r := serve(t, session{}, func(o *conn.Options) {
+		o.TrustedProxies = loopback
+		o.Blocked = func(addr netip.Addr) bool { return addr == netip.MustParseAddr("192.0.2.1") }
+	})
+	require.Equal(t, 403, try(t, r, "X-Forwarded-For", "192.0.2.1").StatusCode)
+	require.Equal(t, 101, try(t, r, "X-Forwarded-For", "192.0.2.2").StatusCode)
+	require.Equal(t, map[string]int{"blocked": 1}, r.counts.refused)
+	r.Update(conn.Options{Limits: limits(), TrustedProxies: loopback})
+	require.Equal(t, 403, try(t, r, "X-Forwarded-For", "192.0.2.1").StatusCode, "a reload keeps who is blocked")
+}
+
+func TestTheGateHoldsForAllOfHTTP(t *testing.T) {
+	t.Parallel()
+	r := serve(t, session{}, func(o *conn.Options) {
+		o.Blocked = func(addr netip.Addr) bool { return addr == netip.MustParseAddr("192.0.2.1") }
+	})
+	page := r.Gate(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	for from, status := range map[string]int{"192.0.2.1:5000": 403, "192.0.2.2:5000": 204} {
+		req := httptest.NewRequest(http.MethodGet, "/", nil)
+		req.RemoteAddr = from
+		w := httptest.NewRecorder()
+		page.ServeHTTP(w, req)
+		require.Equal(t, status, w.Code)
+	}
+	require.Equal(t, map[string]int{"blocked": 1}, r.counts.refused)
+}
+
+// The block comes after the client was admitted: nobody looked for it among the
+// connections that there were.
+func TestWhoIsBlockedDuringTheUpgradeIsEnded(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	r := serve(t, session{}, func(o *conn.Options) {
+		o.Blocked = func(netip.Addr) bool { return asked.Add(1) > 1 }
+	})
+	ws, _, err := websocket.Dial(t.Context(), url(r), nil)
+	require.NoError(t, err)
+	_, _, err = ws.Read(t.Context())
+	require.Equal(t, websocket.StatusPolicyViolation, websocket.CloseStatus(err))
 }
 
 func TestRacingClientsNeverExceedTheCap(t *testing.T) {

@@ -36,6 +36,7 @@ var (
 	causeProtocol = lifecycle.Cause{Code: codeProtocol, Text: "protocol error"}
 	causePanic    = lifecycle.Cause{Code: codeInternal, Text: "internal error"}
 	causeClient   = lifecycle.Cause{Code: codeNormal, Text: "closed by the client"} // with the client's code, if it gave one
+	causeBlocked  = lifecycle.Cause{Code: codePolicy, Text: "blocked: this address is banned"}
 	causeDrain    = lifecycle.Cause{Code: codeGoingAway, Text: "the relay is shutting down"}
 )
 

@@ -13,6 +13,10 @@
 // Guard caps sockets before there is any HTTP, and so whatever they are used for;
 // the caps on WebSockets themselves count the client behind a proxy.
 //
+// A blocked address gets 403 and no upgrade; Gate holds for all of HTTP. Who is
+// blocked during the upgrade finds out after the connection is registered, where
+// whoever blocks an address looks for those to end.
+//
 // A connection ends in this order, whoever begins it: Conn.Close; the context
 // that Handle got ends; the writer flushes the answers that are still due and
 // writes the close frame, which carries the client's code if the client began; the reader returns; Conn.Finish, Session.End,

@@ -41,6 +41,9 @@ func (s *Server) serve(ctx context.Context, o *Options, sock Socket, peer lifecy
 	if s.draining.Load() { // the drain may have looked at the registry before Add
 		l.conn.Close(causeDrain)
 	}
+	if o.Blocked(peer.Addr) { // it may have been blocked since it was admitted
+		l.conn.Close(causeBlocked)
+	}
 
 	group := l.conn.Group()
 	group.Go("writer", l.write)
@@ -70,6 +73,7 @@ func (s *Server) newLink(ctx context.Context, o *Options, sock Socket, peer life
 			l.endHandling()
 			l.bound.Store(time.AfterFunc(o.FlushTimeout, l.sock.CloseNow))
 		},
+		Sight: o.Sight, OnEnded: o.OnEnded, Pause: o.Pause,
 	})
 	l.handling, l.endHandling = context.WithCancel(l.conn.Group().Context())
 	return l

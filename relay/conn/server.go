@@ -13,6 +13,7 @@ import (
 	"fencepost/lifecycle"
 	"fencepost/lifecycle/pause"
 	"fencepost/registry"
+	"fencepost/relay/wire"
 )
 
 // Session is the protocol side of one connection.
@@ -30,7 +31,7 @@ type Session interface {
 type Metrics interface {
 	ConnOpened()
 	ConnClosed(reason string)
-	ConnRefused(reason string) // before the upgrade: socket, address, total, draining, handshake
+	ConnRefused(reason string) // before the upgrade: socket, blocked, address, total, draining, handshake
 	Panic()
 	BytesIn(n int)
 	FramesOut(frames, bytes int)
@@ -43,6 +44,11 @@ type Options struct {
 	Limits   lifecycle.Limits
 	CloseAck bool        // see lifecycle.Options
 	Pause    *pause.Hook // nil outside tests
+
+	Sight   func(ev *wire.Event) lifecycle.Sight // see lifecycle.Options; nil: everybody may see everything
+	OnEnded func(h *lifecycle.Handle)            // see lifecycle.Options
+	// Blocked reports whether nobody may connect from addr; nil: everybody may.
+	Blocked func(addr netip.Addr) bool
 
 	MaxMessage   int64         // bytes of a whole message, inflated; 0 is no bound
 	PingInterval time.Duration // 0 is no pings
@@ -83,20 +89,37 @@ func NewServer(ctx context.Context, o Options) *Server {
 	if o.Metrics == nil {
 		o.Metrics = noMetrics{}
 	}
+	if o.Blocked == nil {
+		o.Blocked = func(netip.Addr) bool { return false }
+	}
 	s.options.Store(&o)
 	return s
 }
 
 // Update makes o hold for connections that begin from now on. Open ones keep
-// what they began with. Open, Pause, Registry, Logger and Metrics stay as they
+// what they began with. Functions, Pause, Registry, Logger and Metrics stay as they
 // were given to NewServer.
 func (s *Server) Update(o Options) {
 	old := s.options.Load()
 	o.Open, o.Pause, o.Registry, o.Logger, o.Metrics = old.Open, old.Pause, old.Registry, old.Logger, old.Metrics
+	o.Sight, o.OnEnded, o.Blocked = old.Sight, old.OnEnded, old.Blocked
 	s.options.Store(&o)
 }
 
-// ServeHTTP admits the client (429 and 503 otherwise) and upgrades the request.
+// Gate refuses with 403 what comes from a blocked address, whatever it asks for,
+// and hands everything else to next.
+func (s *Server) Gate(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		o := s.options.Load()
+		if o.Blocked(ClientPeer(r, o.TrustedProxies).Addr) {
+			block(w, o)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// ServeHTTP admits the client (403, 429 and 503 otherwise) and upgrades the request.
 // It returns after the upgrade: the connection goes on in a goroutine of its own,
 // which spares the memory that net/http holds while a handler runs.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -111,6 +134,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) admit(w http.ResponseWriter, r *http.Request, o *Options) {
 	peer := ClientPeer(r, o.TrustedProxies)
+	if o.Blocked(peer.Addr) {
+		block(w, o)
+		return
+	}
 	release, err := o.Registry.Admit(peer.Addr, o.MaxPerAddress, o.MaxTotal)
 	switch {
 	case errors.Is(err, registry.ErrAddressFull):
@@ -141,6 +168,12 @@ func refuse(w http.ResponseWriter, o *Options, status int, reason string) {
 	o.Metrics.ConnRefused(reason)
 	w.Header().Set("Retry-After", retryAfter)
 	http.Error(w, http.StatusText(status), status)
+}
+
+// block answers somebody who need not try again.
+func block(w http.ResponseWriter, o *Options) {
+	o.Metrics.ConnRefused("blocked")
+	http.Error(w, http.StatusText(http.StatusForbidden), http.StatusForbidden)
 }
 
 // Serve serves sock in the caller's goroutine until the connection has ended,
