@@ -1,0 +1,53 @@
+package group
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Dump returns the whole state as text, in one order.
+func (b *Book) Dump() string {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	var out strings.Builder
+	fmt.Fprintf(&out, "living %d\n", b.living)
+	for _, id := range slices.Sorted(maps.Keys(b.groups)) {
+		out.WriteString(b.groups[id].dump())
+	}
+	for _, id := range slices.Sorted(maps.Keys(b.parents)) {
+		fmt.Fprintf(&out, "%s under %s\n", id, b.parents[id])
+	}
+	for _, id := range slices.Sorted(maps.Keys(b.children)) {
+		fmt.Fprintf(&out, "%s above %v\n", id, slices.Sorted(maps.Keys(b.children[id])))
+	}
+	return out.String()
+}
+
+func (g *group) dump() string {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s deleted=%t stamp=%d peopled=%d epoch=%d %v %+v\n",
+		g.id, g.deleted, g.stamp, g.peopled, g.scope.Epoch(), g.meta.tags(), *g.meta)
+	for _, key := range slices.Sorted(maps.Keys(g.roles)) {
+		fmt.Fprintf(&out, "  %s %q %t\n", key, g.roles[key], g.privilegedLocked(key))
+	}
+	fmt.Fprintf(&out, "  codes %q pins %v\n", slices.Sorted(maps.Keys(g.codes)), g.pins)
+	return out.String()
+}
+
+// Bounds that tests reach.
+const (
+	MaxNames      = maxNames
+	MaxTargets    = maxTargets
+	MaxCodes      = maxCodes
+	MaxPrivileged = maxPrivileged
+	MaxPrevious   = maxPrevious
+	MaxChildren   = maxChildren
+	MaxDepth      = maxDepth
+)
+
+// MemberList is what a Scribe writes.
+var MemberList = (*Book).memberList
