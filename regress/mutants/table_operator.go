@@ -1,0 +1,94 @@
+package mutants
+
+const (
+	nip98   = "relay/web/nip98"
+	verify  = nip98 + "/verify.go"
+	ledger  = nip98 + "/memory.go"
+	manage  = "relay/manage"
+	changes = manage + "/change.go"
+)
+
+// operatorMutants remove what signed requests are checked for, and what a call of
+// the operator waits for.
+var operatorMutants = []Mutant{
+	{
+		Name: "token-unsigned", Promise: "NIP-98", Says: "Anybody manages the relay in the operator's name.",
+		Edit:   Edit{verify, "if err := e.Verify(); err != nil {", "if err := e.Validate(); err != nil {"},
+		Suites: in(nip98, "TestWhatIsNoTokenOfTheRequestIsRefused"),
+	},
+	{
+		Name: "token-used-again", Promise: "NIP-98", Says: "Who has seen a signed request sends it once more.",
+		Edit:   Edit{verify, "case !first:", "case false && !first:"},
+		Suites: append(in(nip98, "TestATokenIsGoodOnceWithinItsWindow"), in("relay/web", "TestASignedCallCannotBeSentAgainOrElsewhere")...),
+	},
+	{
+		Name: "token-forgotten-early", Promise: "NIP-98", Says: "A token is good a second time in the last second of its window.",
+		Edit:   Edit{verify, "int64(e.CreatedAt)+seconds+1", "int64(e.CreatedAt)+seconds"},
+		Suites: in(nip98, "TestATokenIsGoodOnceWithinItsWindow"),
+	},
+	{
+		Name: "token-good-after-its-window", Promise: "NIP-98", Says: "A request that was held up uses a token again that its first user is forgotten for.",
+		Edit:   Edit{ledger, "ok || !now.Before(until)", "ok"},
+		Suites: in(nip98, "TestATokenThatComesToTheLedgerTooLateIsNotGood"),
+	},
+	{
+		Name: "token-window", Promise: "NIP-98", Says: "Tokens of any age are good.",
+		Edit:   Edit{verify, "distance > seconds ||", "false ||"},
+		Suites: in(nip98, "TestATokenIsGoodOnceWithinItsWindow"),
+	},
+	{
+		Name: "token-future", Promise: "NIP-98", Says: "Tokens can be made for later.",
+		Edit:   Edit{verify, "|| distance < -seconds", ""},
+		Suites: in(nip98, "TestATokenIsGoodOnceWithinItsWindow"),
+	},
+	{
+		Name: "token-kind", Promise: "NIP-98", Says: "Any event with such tags lets its holder in.",
+		Edit:   Edit{verify, "if e.Kind != Kind {", "if e.Kind < 0 {"},
+		Suites: in(nip98, "TestWhatIsNoTokenOfTheRequestIsRefused"),
+	},
+	{
+		Name: "token-of-another-url", Promise: "NIP-98", Says: "Another relay sends on what was signed for it.",
+		Edit:   Edit{nip98 + "/url.go", "return ok && got == want", "return ok && (got == want || got != \"\")"},
+		Suites: in(nip98, "TestWhatIsNoTokenOfTheRequestIsRefused", "TestURLsAreComparedInOneForm"),
+	},
+	{
+		Name: "token-of-another-body", Promise: "NIP-98", Says: "A signed request is sent with another body.",
+		Edit:   Edit{verify, "case ok && payload != hash(body):", "case ok && payload == \"\":"},
+		Suites: in(nip98, "TestWhatIsNoTokenOfTheRequestIsRefused"),
+	},
+	{
+		Name: "token-without-body", Promise: "NIP-98", Says: "A body goes along that nobody has signed.",
+		Edit:   Edit{verify, "case !ok && len(body) > 0:", "case false:"},
+		Suites: in(nip98, "TestWhatIsNoTokenOfTheRequestIsRefused"),
+	},
+	{
+		Name: "stranger-remembered", Promise: "NIP-98", Says: "Strangers fill the ledger until the operator's tokens find no room.",
+		Edit:   Edit{verify, "\tif may != nil {\n", "\tif err := v.use(r.Context(), e); err != nil {\n\t\treturn \"\", err\n\t}\n\tif may != nil {\n"},
+		Suites: in(nip98, "TestWhoIsNotLetInCostsTheLedgerNothing"),
+	},
+	{
+		Name: "ledger-unbounded", Promise: "NIP-98", Says: "Signed requests take memory without bound.",
+		Edit:   Edit{ledger, "if len(m.ids) >= m.max {", "if len(m.ids) < 0 {"},
+		Suites: in(nip98, "TestAFullMemoryFailsAndForgetsInTime"),
+	},
+	{
+		Name: "managed-by-anybody", Promise: "NIP-86", Says: "Every key may manage the relay.",
+		Edit:   Edit{"relay/web/manage.go", "if pubkey != c.Relay.PubKey {", "if pubkey == \"\" {"},
+		Suites: in("relay/web", "TestRequestsThatAreNoCallAreRefused"),
+	},
+	{
+		Name: "call-unbounded", Promise: "NIP-86", Says: "A call takes memory without bound before anybody knows who sent it.",
+		Edit:   Edit{"relay/web/manage.go", "http.MaxBytesReader(w, r.Body, maxCall)", "http.MaxBytesReader(w, r.Body, maxCall<<10)"},
+		Suites: in("relay/web", "TestRequestsThatAreNoCallAreRefused"),
+	},
+	{
+		Name: "managed-before-in-force", Promise: "NIP-86", Says: "The operator is told that a key is banned while it still reads.",
+		Edit:   Edit{changes, "return a.await(ctx, out.Last)", "return nil"},
+		Suites: in(manage, "TestTheAnswerWaitsForTheFollower"),
+	},
+	{
+		Name: "managed-from-an-older-state", Promise: "G4", Says: "A change that lost a race is lost without a word.",
+		Edit:   Edit{changes, "err = a.await(ctx, out.Position)\n", "return nil\n"},
+		Suites: in(manage, "TestAPlanFromAnOlderStateIsMadeAnew"),
+	},
+}
