@@ -17,7 +17,8 @@
 // 64 KiB, signed (NIP-98) by the key of relay.pubkey, which is the only one that
 // is let in. What is wrong with the request itself has a status of its own (400,
 // 401, 403, 413, 415), what is wrong with the method is the error of an answer
-// with status 200. Every refusal is JSON, {"error": "prefix: text"}.
+// with status 200. A Gate, which keeps blocked addresses out, does not stand before
+// it. Every refusal is JSON, {"error": "prefix: text"}.
 //
 // Document and page follow the configuration that Options.Config returns at the
 // moment of the request, so a reload changes them. Nothing here keeps state,

@@ -39,6 +39,11 @@ type answer struct {
 	Error  string `json:"error,omitempty"`
 }
 
+// isCall reports whether r goes to the management API.
+func (s *server) isCall(r *http.Request) bool {
+	return s.Manager != nil && r.Method == http.MethodPost && isEndpoint(r, s.Config())
+}
+
 // serveManagement answers one call of the operator. What stands before the method
 // itself has an HTTP status of its own; from there on it is 200.
 func (s *server) serveManagement(w http.ResponseWriter, r *http.Request, c config.Config) {

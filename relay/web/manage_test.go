@@ -42,10 +42,11 @@ func (manager) Call(_ context.Context, method string, params []json.RawMessage) 
 }
 
 // managed is a relay with an operator.
-func managed(t *testing.T, log io.Writer) *relay {
+func managed(t *testing.T, log io.Writer, gate ...func(http.Handler) http.Handler) *relay {
 	t.Helper()
+	gate = append(gate, nil)
 	r := serve(t, web.Options{
-		Manager: manager{}, Logger: slog.New(slog.NewTextHandler(log, nil)),
+		Gate: gate[0], Manager: manager{}, Logger: slog.New(slog.NewTextHandler(log, nil)),
 		Verifier: nip98.New(nip98.Options{
 			Now: time.Now, Ledger: nip98.NewMemory(100, time.Now),
 			Bases: func(r *http.Request) []string { return []string{"ws://" + r.Host} },
@@ -156,6 +157,24 @@ func TestASignedCallCannotBeSentAgainOrElsewhere(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, send("/", h, body+" "))
 	require.Equal(t, http.StatusOK, send("/", h, body))
 	require.Equal(t, http.StatusUnauthorized, send("/", h, body))
+}
+
+func TestOnlyCallsPassTheGate(t *testing.T) {
+	t.Parallel()
+	r := managed(t, io.Discard, func(http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
+	})
+	status := func(resp *http.Response, err error) int {
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		return resp.StatusCode
+	}
+	resp, _ := r.call(t, operatorKey, rpc, `{"method":"echo","params":[]}`)
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+	require.Equal(t, http.StatusUnauthorized, status(r.Client().Post(r.URL, rpc, strings.NewReader("{}"))))
+	require.Equal(t, http.StatusForbidden, status(r.Client().Post(r.URL+"/metrics", rpc, strings.NewReader("{}"))))
+	require.Equal(t, http.StatusForbidden, status(r.Client().Get(r.URL)))
+	require.Equal(t, http.StatusForbidden, status(r.Client().Get(r.URL+"/healthz")))
 }
 
 func TestPreflightOfACallNamesItsMethodAndHeader(t *testing.T) {

@@ -13,19 +13,33 @@ import (
 // Options make the handler. Config and Socket must be set, Verifier and Logger
 // with Manager.
 type Options struct {
-	Config   func() config.Config // the present configuration; must not block
-	Socket   http.Handler         // takes WebSocket upgrades at the endpoint
-	Metrics  http.Handler         // nil: there is no /metrics
-	Ready    func() Readiness     // nil: always ready
-	Manager  Manager              // nil: there is no management API
-	Verifier *nip98.Verifier      // tells who sent a request
+	Config   func() config.Config                 // the present configuration; must not block
+	Socket   http.Handler                         // takes WebSocket upgrades at the endpoint
+	Metrics  http.Handler                         // nil: there is no /metrics
+	Ready    func() Readiness                     // nil: always ready
+	Gate     func(next http.Handler) http.Handler // stands before all but management; nil: there is none
+	Manager  Manager                              // nil: there is no management API
+	Verifier *nip98.Verifier                      // tells who sent a request
 	Logger   *slog.Logger
 	Self     string // the relay's own public key, hex, or ""
 	Version  string // of the program, or ""
 }
 
 // New returns the handler of the whole HTTP server.
-func New(o Options) http.Handler { return &server{Options: o, page: newPage()} }
+func New(o Options) http.Handler {
+	s := &server{Options: o, page: newPage()}
+	if o.Gate == nil {
+		return s
+	}
+	gated := o.Gate(s)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.isCall(r) { // or an operator whom a block has hit could not take it back
+			s.ServeHTTP(w, r)
+			return
+		}
+		gated.ServeHTTP(w, r)
+	})
+}
 
 type server struct {
 	Options
@@ -47,12 +61,16 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	c := s.Config()
-	if path := c.Relay.Path(); r.URL.Path == path || r.URL.Path == path+"/" && path != "/" {
+	if c := s.Config(); isEndpoint(r, c) {
 		s.serveEndpoint(w, r, c)
 		return
 	}
 	sendError(w, http.StatusNotFound, "not found")
+}
+
+func isEndpoint(r *http.Request, c config.Config) bool {
+	path := c.Relay.Path()
+	return r.URL.Path == path || r.URL.Path == path+"/" && path != "/"
 }
 
 // plain serves what can only be read.
