@@ -13,9 +13,9 @@ import (
 // is something on the first, nothing else is taken. The rows name the relay: every
 // decision rests on them.
 
-// AllowKind takes kind off the list of those that are not taken. When it was not
-// there, or when the relay takes listed kinds only, kind is put on the list of
-// those.
+// AllowKind takes kind off the list of those that are not taken, which undoes
+// DisallowKind. When it was not there, or when the relay takes listed kinds only,
+// kind is put on the list of those.
 func (p *Policy) AllowKind(kind int) (store.Write, error) {
 	w := store.Write{Terms: p.termsOf(ScopeRelay)}
 	allowed, denied, listing := p.kindIsOn(kind)
