@@ -139,4 +139,115 @@ var storeMutants = []Mutant{
 		Edit:   Edit{"relay/store/order.go", "if f.LimitZero {", "if false {"},
 		Suites: storeContract(),
 	},
+	{
+		Name: "terms-not-compared", Promise: "G4", Says: "What was allowed before a revocation is written after it.",
+		Edit:   Edit{"relay/store/embedded/write.go", "if epoch != terms[i].Epoch {", "if epoch != terms[i].Epoch && false {"},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "terms-blind-to-the-commit", Promise: "G4", Says: "A revocation is not seen by what shares its commit.",
+		Edit:   Edit{"relay/store/embedded/write.go", "\t\tif !ok {\n\t\t\tepoch = t.marks", "\t\tif !ok || true {\n\t\t\tepoch = t.marks"},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "terms-after-the-event", Promise: "G4", Says: "A permission that moved is hidden by another refusal.",
+		Edit:   Edit{"relay/store/embedded/txn.go", "\tif epoch, moved := t.moved(terms); moved {\n", "\tif refused, err := t.refusal(r, marked); refused != nil {\n\t\treturn store.Outcome{Err: refused}, err\n\t}\n\tif epoch, moved := t.moved(terms); moved {\n"},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "epoch-not-moved", Promise: "G4", Says: "A control row leaves the epochs of its scopes.",
+		Edit:   Edit{"relay/store/embedded/write.go", "\t\tt.fresh.epochs[scope] = store.Position(position)\n", ""},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "epoch-not-written", Promise: "G4", Says: "After a restart a decision from before a revocation holds again.",
+		Edit:   Edit{"relay/store/embedded/write.go", "\t\tt.set(epochKey(scope), binary.BigEndian.AppendUint64(nil, position))\n", ""},
+		Suites: in("relay/store/embedded", "TestReopenKeepsPermissions"),
+	},
+	{
+		Name: "marks-not-read-again", Promise: "G4", Says: "After a failure the epochs are not those of the log.",
+		Edit:   Edit{"relay/store/embedded/store.go", "\ts.engine, s.marks = e, m\n", "\tif s.engine = e; s.marks == nil {\n\t\ts.marks = m\n\t}\n"},
+		Suites: in("relay/store/embedded", "TestPermissionsFollowTheLogAfterABrokenSync"),
+	},
+	{
+		Name: "also-without-its-event", Promise: "E2", Says: "What follows from an event is written although the event was refused.",
+		Edit:   Edit{"relay/store/embedded/write.go", "\tif err != nil || out.Err != nil {\n\t\treturn out, err\n\t}\n\tfor i := range also", "\tif err != nil {\n\t\treturn out, err\n\t}\n\tfor i := range also"},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "control-row-not-indexed", Promise: "G4", Says: "After a restart a revocation is forgotten.",
+		Edit:   Edit{"relay/store/embedded/write.go", "\tt.set(controlKey(position), row)\n", ""},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "banned-comes-back", Promise: "NIP-86", Says: "A banned event that is sent again is stored again.",
+		Edit:   Edit{"relay/store/embedded/txn.go", "err != nil || banned {", "err != nil || banned && false {"},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "banned-stays", Promise: "NIP-86", Says: "A banned event is still served.",
+		Edit:   Edit{"relay/store/embedded/write.go", "if err == nil && len(value) > 0 {", "if err == nil && len(value) > 1<<20 {"},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "vanished-comes-back", Promise: "NIP-62", Says: "An event from before its author's request to vanish is stored again.",
+		Edit:   Edit{"relay/store/embedded/txn.go", "if t.vanished(r) {", "if t.vanished(r) && false {"},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "vanished-comes-back-later", Promise: "NIP-62", Says: "A request to vanish is forgotten when the relay is started again.",
+		Edit:   Edit{"relay/store/embedded/write.go", "\tt.set(vanishKey(key), binary.BigEndian.AppendUint64(nil, uint64(x.Until)))\n", ""},
+		Suites: in("relay/store/embedded", "TestReopenKeepsPermissions"),
+	},
+	{
+		Name: "earlier-request-to-vanish-counts", Promise: "NIP-62", Says: "A second request to vanish, of an earlier time, takes back the first.",
+		Edit:   Edit{"relay/store/embedded/write.go", "ok && until >= x.Until {", "ok && until == x.Until {"},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "request-to-vanish-vanishes", Promise: "NIP-62", Says: "A request to vanish is refused because of another one.",
+		Edit:   Edit{"relay/store/control.go", "if e.Kind == KindVanish {", "if false {"},
+		Suites: append(in("relay/store", "TestWhatAnErasureSelects"), in("relay/store/storetest", "TestFakeKeepsTheContract")...),
+	},
+	{
+		Name: "erasure-removes-twice", Promise: "E2", Says: "An event that was removed while an erasure looked for it is removed again.",
+		Edit:   Edit{"relay/store/embedded/erase.go", "if beUint64(value) != found[i].position {", "if false {"},
+		And:    []Edit{{"relay/store/embedded/erase.go", "\t\tvalue, _, err := t.get(idKey(found[i].id))\n", "\t\t_, _, err := t.get(idKey(found[i].id))\n"}},
+		Suites: in("relay/store/embedded", "TestErasureBesideDeletionsAndAppends"),
+	},
+	{
+		Name: "erasure-reads-all", Promise: "NIP-62", Says: "The erasure of a key that many mention stops the writer for seconds.",
+		Edit:   Edit{"relay/store/embedded/erase.go", "return kind == store.KindGiftWrap }", "return kind != 0 }"},
+		Suites: in("relay/store/embedded", "TestErasureReadsNoEventThatStays"),
+	},
+	{
+		Name: "hidden-served", Promise: "G4", Says: "A reader is sent stored events that it may not see.",
+		Edit:   Edit{"relay/store/embedded/snapshot.go", "all := union{walks: walks, sight: s.sight(r, opt.Visible)}", "all := union{walks: walks}"},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "hidden-counted", Promise: "NIP-45", Says: "COUNT tells of events that REQ hides.",
+		Edit:   Edit{"relay/store/embedded/snapshot.go", "all := union{walks: walks, sight: s.sight(r, visible)}", "all := union{walks: walks}"},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "hidden-uses-up-the-limit", Promise: "G4", Says: "Events that are hidden from a reader take the place of others.",
+		Edit:   Edit{"relay/store/embedded/union.go", "w.drop(visible)", "w.drop(true)"},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "hidden-hinted", Promise: "NIP-67", Says: "EOSE tells of events that are hidden from the reader.",
+		Edit:   Edit{"relay/store/embedded/union.go", "err != nil || visible {", "err != nil || visible || true {"},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
+		Name: "sight-holds-tables", Promise: "G4", Says: "While an outside decision takes its time, memory of the database's is not given back.",
+		Edit:   Edit{"relay/store/embedded/snapshot.go", "\t\tif err := r.release(); err != nil {\n\t\t\treturn false, err\n\t\t}\n", ""},
+		Suites: in("relay/store/embedded", "TestNoTableIsOpenWhileASightIsAsked"),
+	},
+	{
+		Name: "sight-under-the-lock", Promise: "G4", Says: "A slow outside decision stops the store from being closed.",
+		Edit:   Edit{"relay/store/embedded/snapshot.go", "\ts.mu.Unlock()\n\tdefer s.mu.Lock() // also after a panic: the caller unlocks\n", ""},
+		Suites: in("relay/store/embedded", "TestSnapshotEndsWhileASightIsAsked"), Hangs: true,
+	},
 }

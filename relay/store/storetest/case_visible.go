@@ -187,8 +187,9 @@ func askSlowly(t *testing.T, snap store.Snapshot, count bool, during func()) (er
 		once.Do(func() { close(reached); <-release })
 		return true
 	}
-	var asking sync.WaitGroup
-	asking.Go(func() {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
 		if count {
 			_, _, err = snap.Count(t.Context(), prepare([]nostr.Filter{{}}), 0, visible)
 			return
@@ -197,11 +198,15 @@ func askSlowly(t *testing.T, snap store.Snapshot, count bool, during func()) (er
 		if rows, err = snap.Query(t.Context(), prepare([]nostr.Filter{{}}), store.QueryOptions{Visible: visible}); err == nil {
 			_, err = rows.Next(t.Context(), nil, 5)
 		}
-	})
-	<-reached
+	}()
+	select {
+	case <-reached:
+	case <-ended:
+		require.Fail(t, "the sight was not asked")
+	}
 	during()
 	close(release)
-	asking.Wait()
+	<-ended
 	return err
 }
 
