@@ -75,8 +75,11 @@ browser: ## look at the relay through a headless Chromium
 fuzz: ## run every fuzz target for FUZZTIME
 	.ci/fuzz $(FUZZTIME)
 
-.PHONY: bench
-bench: ## run the benchmarks of every package that has some
+.PHONY: bench microbench
+bench: build ## measure the relay beside the limits of the machine (BENCH=flags of fencepost bench)
+	regress/bench/run $(BIN) $(BENCH)
+
+microbench: ## run the Go benchmarks of every package that has some
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m \
 		$$(grep -rl --include='*_test.go' '^func Benchmark' . | xargs -n1 dirname | sort -u)
 ifeq ($(HAVE_C),yes)

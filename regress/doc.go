@@ -1,6 +1,6 @@
 // Package regress is where the relay's promises are held. Nothing but commands
-// imports anything below it, tests aside, and those only what tests no code: race
-// and trace.
+// imports anything below it, tests aside, and those only what tests no code: race,
+// trace and bench.
 //
 //	trace     reads one connection's messages and frames and says what is wrong
 //	harness   a relay in memory that can be parked at its pause points
@@ -8,6 +8,7 @@
 //	explore   every interleaving of a few operations, against the same checks
 //	mutants   each fence removed by a small edit; a suite must fail
 //	race      the storm over real sockets, at any relay
+//	bench     how fast any relay is, beside the limits of the machine
 //	storm     the same against this relay, in one process
 //	kill      SIGKILL, SIGTERM and SIGHUP of a real process
 //	conformance  the protocol by URL, and real clients from npm

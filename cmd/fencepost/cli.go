@@ -38,6 +38,7 @@ type commands struct {
 	Key       keyCommand       `cmd:"" help:"Make or show a key."`
 	Config    configCommand    `cmd:"" help:"Show the configuration."`
 	Race      raceCommand      `cmd:"" help:"Let a storm loose on a relay and count the frames that should not be."`
+	Bench     benchCommand     `cmd:"" help:"Measure a relay, and what the machine allows beside it."`
 	Version   versionCommand   `cmd:"" help:"Print the version."`
 }
 
@@ -51,6 +52,7 @@ func run(ctx context.Context, args []string, p *process) int {
 		kong.Name("fencepost"), kong.Description("A Nostr relay."),
 		kong.Writers(p.stdout, p.stderr),
 		kong.Exit(func(int) { exited = true }), // after --help
+		kong.Vars{"bench_rows": benchRows()},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(p),
 	)

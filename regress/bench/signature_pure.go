@@ -1,0 +1,5 @@
+//go:build !libsecp256k1
+
+package bench
+
+const signatures = "pure Go"
