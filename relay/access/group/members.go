@@ -21,7 +21,7 @@ func (r *request) targets() (out []target, err error) {
 		if len(t) == 0 || t[0] != "p" {
 			continue
 		}
-		if len(t) < 2 || !nostr.IsValidPublicKey(t[1]) {
+		if len(t) < 2 || !isHex(t[1], 64) || !nostr.IsValidPublicKey(t[1]) {
 			return nil, invalid("a p tag holds a public key, 64 characters of lower-case hex")
 		}
 		if _, again := seen[t[1]]; again {

@@ -86,6 +86,7 @@ var refusals = []refusal{
 	// put-user.
 	{"nobody to put", nil, alice, 9000, pizza(), wire.Invalid, "names nobody"},
 	{"bad key", nil, alice, 9000, pizza(p("abc")), wire.Invalid, "holds a public key"},
+	{"short key", nil, alice, 9000, pizza(p("112000800700110022017000100000000018100000000010000700000110209")), wire.Invalid, "holds a public key"},
 	{"p without a key", nil, alice, 9000, pizza(tag("p")), wire.Invalid, "holds a public key"},
 	{"upper-case key", nil, alice, 9000, pizza(p(strings.ToUpper(dave))), wire.Invalid, "holds a public key"},
 	{"key that is no point", nil, alice, 9000, pizza(p(strings.Repeat("f", 64))), wire.Invalid, "holds a public key"},

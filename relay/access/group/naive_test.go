@@ -1,0 +1,209 @@
+package group_test
+
+import (
+	"slices"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"fencepost/relay/access/control"
+	"fencepost/relay/wire"
+)
+
+// naive is the state of all groups, folded anew from all rows each time it is
+// asked for, in the most obvious way.
+type naive map[string]*naiveGroup
+
+type naiveGroup struct {
+	dead    bool
+	tags    nostr.Tags
+	members map[string][]string
+	codes   []string
+	pins    nostr.Tags
+}
+
+func fold(log []entry) naive {
+	n := naive{}
+	for _, e := range log {
+		g := n[e.row.Group]
+		switch e.row.Type {
+		case control.GroupCreated:
+			n[e.row.Group] = &naiveGroup{tags: e.row.Tags, members: map[string][]string{e.row.Key: {"admin"}}}
+		case control.GroupEdited:
+			g.tags = e.row.Tags
+		case control.GroupDeleted:
+			*g = naiveGroup{dead: true, tags: g.tags}
+		case control.GroupPut:
+			g.members[e.row.Key] = e.row.Roles
+		case control.GroupRemoved:
+			delete(g.members, e.row.Key)
+		case control.GroupInvite:
+			for _, code := range e.row.Codes {
+				g.codes = slices.DeleteFunc(g.codes, func(c string) bool { return c == code })
+				if !e.row.Undo {
+					g.codes = append(g.codes, code)
+				}
+			}
+		case control.GroupPinned:
+			g.pins = e.row.Tags
+		}
+	}
+	return n
+}
+
+func (g *naiveGroup) has(flag string) bool {
+	return slices.ContainsFunc(g.tags, func(t nostr.Tag) bool { return t[0] == flag })
+}
+
+func (g *naiveGroup) parent() string {
+	for _, t := range g.tags {
+		if t[0] == "parent" {
+			return t[1]
+		}
+	}
+	return ""
+}
+
+func (g *naiveGroup) is(key string, roles ...string) bool {
+	return slices.ContainsFunc(g.members[key], func(r string) bool { return slices.Contains(roles, r) })
+}
+
+func (g *naiveGroup) admins() (n int) {
+	for key := range g.members {
+		if g.is(key, "admin") {
+			n++
+		}
+	}
+	return n
+}
+
+func (n naive) living() (count int) {
+	for _, g := range n {
+		if !g.dead {
+			count++
+		}
+	}
+	return count
+}
+
+// allows says whether a well-formed request is granted.
+func (n naive) allows(ev *wire.Event, max int) bool {
+	id, _ := ev.Tag("h")
+	g, key := n[id], ev.PubKey
+	if ev.Kind == 9007 {
+		return g == nil && n.living() < max && n.placeable(id, ev)
+	}
+	if g == nil {
+		return !(ev.Kind >= 9000 && ev.Kind <= 9022)
+	}
+	if g.dead {
+		return false
+	}
+	_, member := g.members[key]
+	admin := key == boss || g.is(key, "admin")
+	moderator := admin || g.is(key, "moderator")
+	switch ev.Kind {
+	case 9000:
+		return admin && g.changes(ev) && (key == boss || g.admins() == 0 || g.after(ev) > 0)
+	case 9001:
+		return moderator && g.removes(ev, admin) && (key == boss || g.admins() == 0 || g.after(ev) > 0)
+	case 9002:
+		return admin && n.placeable(id, ev)
+	case 9008:
+		return admin
+	case 9009:
+		code, _ := ev.Tag("code")
+		return moderator && !slices.Contains(g.codes, code)
+	case 9010:
+		return moderator
+	case 9021:
+		code, _ := ev.Tag("code")
+		return !member && (!g.has("closed") || slices.Contains(g.codes, code))
+	case 9022:
+		return member
+	default:
+		return member || !g.has("restricted")
+	}
+}
+
+// changes reports whether a put does anything.
+func (g *naiveGroup) changes(ev *wire.Event) bool {
+	for _, t := range ev.Tags[1:] {
+		if roles, ok := g.members[t[1]]; !ok || !slices.Equal(roles, t[2:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// removes reports whether a removal hits somebody, and nobody that it may not.
+func (g *naiveGroup) removes(ev *wire.Event, admin bool) (hits bool) {
+	for _, t := range ev.Tags[1:] {
+		_, member := g.members[t[1]]
+		hits = hits || member
+		if !admin && g.is(t[1], "admin", "moderator") {
+			return false
+		}
+	}
+	return hits
+}
+
+// after returns how many admins are left.
+func (g *naiveGroup) after(ev *wire.Event) int {
+	next := naiveGroup{members: map[string][]string{}}
+	for key, roles := range g.members {
+		next.members[key] = roles
+	}
+	for _, t := range ev.Tags[1:] {
+		if ev.Kind == 9001 {
+			delete(next.members, t[1])
+		} else {
+			next.members[t[1]] = t[2:]
+		}
+	}
+	return next.admins()
+}
+
+// placeable says whether the parent that is asked for, if any, can be had.
+func (n naive) placeable(id string, ev *wire.Event) bool {
+	parent, _ := ev.Tag("parent")
+	p := n[parent]
+	if parent == id {
+		return false
+	}
+	if p == nil || p.dead {
+		return true // a root
+	}
+	unchanged := n[id] != nil && n[id].parent() == parent
+	if _, member := p.members[ev.PubKey]; p.has("hidden") && !member && ev.PubKey != boss && !unchanged {
+		return true
+	}
+	for at := parent; at != ""; at = n[at].parent() {
+		if at == id {
+			return false
+		}
+	}
+	return unchanged || ev.PubKey == boss || p.is(ev.PubKey, "admin")
+}
+
+// shows says whether the reader sees an event.
+func (n naive) shows(ev *wire.Event, reader string) bool {
+	for _, t := range ev.Tags {
+		if t[0] != "h" && !(t[0] == "d" && ev.PubKey == self) {
+			continue
+		}
+		g := n[t[1]]
+		if g == nil {
+			continue
+		}
+		_, member := g.members[reader]
+		closed := g.has("private")
+		if ev.Kind >= 39000 {
+			closed = g.has("hidden") || g.has("private") && (ev.Kind == 39002 || ev.Kind == 39005)
+		}
+		code := ev.Kind == 9009 || ev.Kind == 9021
+		if g.dead || closed && !member || code && reader != ev.PubKey && !g.is(reader, "admin", "moderator") {
+			return false
+		}
+	}
+	return true
+}

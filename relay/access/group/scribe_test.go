@@ -1,0 +1,294 @@
+package group_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+	"github.com/stretchr/testify/require"
+
+	"fencepost/lifecycle"
+	"fencepost/relay/access/control"
+	"fencepost/relay/access/group"
+	"fencepost/relay/store"
+	"fencepost/relay/wire"
+)
+
+// desk is a scribe over a book that is fed with rows, and what it has written.
+type desk struct {
+	t      *testing.T
+	book   *group.Book
+	at     store.Position
+	logged bytes.Buffer
+
+	stored  map[string]int64 // group -> created_at of its list
+	lists   []*wire.Event
+	times   []time.Duration // since the start, of each list
+	batches []int
+	start   time.Time
+
+	refuse  error // what Append says, nil when it commits
+	unknown error // what Stored says
+}
+
+func newDesk(t *testing.T) *desk {
+	d := &desk{t: t, stored: map[string]int64{}, start: time.Now()}
+	book, err := group.New(group.Options{
+		Self:     self,
+		Sign:     func(ev *nostr.Event) error { seal(self, ev); return nil },
+		Now:      time.Now,
+		Find:     func(context.Context, string) (*wire.Event, bool, error) { return nil, false, nil },
+		Prefixed: func(context.Context, string) ([]*wire.Event, error) { return nil, nil },
+	})
+	require.NoError(t, err)
+	d.book = book
+	return d
+}
+
+// run starts the scribe; it ends with the returned function.
+func (d *desk) run() (stop func()) {
+	s, err := group.NewScribe(group.ScribeOptions{
+		Book: d.book, Append: d.append, Now: time.Now, Logger: slog.New(slog.NewTextHandler(&d.logged, nil)),
+		Stored: func(_ context.Context, id string) (int64, bool, error) {
+			at, ok := d.stored[id]
+			return at, ok, d.unknown
+		},
+	})
+	require.NoError(d.t, err)
+	g := lifecycle.NewGroup(d.t.Context())
+	g.Go("scribe", s.Run)
+	synctest.Wait()
+	return func() {
+		g.Cancel()
+		require.NoError(d.t, g.Wait(d.t.Context()))
+	}
+}
+
+func (d *desk) append(_ context.Context, writes []store.Write) []store.Outcome {
+	d.batches = append(d.batches, len(writes))
+	out := make([]store.Outcome, len(writes))
+	for i, w := range writes {
+		if d.refuse != nil {
+			out[i].Err = d.refuse
+			continue
+		}
+		require.Greater(d.t, int64(w.Event.CreatedAt), d.stored[w.Event.D()], "it does not replace the older list")
+		d.stored[w.Event.D()] = int64(w.Event.CreatedAt)
+		d.lists = append(d.lists, w.Event)
+		d.times = append(d.times, time.Since(d.start))
+	}
+	return out
+}
+
+func (d *desk) row(row control.Row) {
+	d.at++
+	if row.Stamp == 0 && row.Type != control.GroupDeleted {
+		row.Stamp = time.Now().Unix()
+	}
+	_, err := d.book.Apply(d.at, row, nil)
+	require.NoError(d.t, err)
+}
+
+func (d *desk) create(id string) {
+	d.row(control.Row{Type: control.GroupCreated, Group: id, Key: alice})
+}
+
+func (d *desk) put(id, key string) {
+	d.row(control.Row{Type: control.GroupPut, Group: id, Key: key})
+}
+
+func (d *desk) people(i int) (out []string) {
+	for _, t := range d.lists[i].Tags[1:] {
+		out = append(out, t[1])
+	}
+	return out
+}
+
+func TestListsAreWrittenAtOnceAndThenOnceASecond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		defer d.run()()
+		d.create("pizza")
+		synctest.Wait()
+		require.Equal(t, []time.Duration{0}, d.times)
+		require.Equal(t, []string{alice}, d.people(0))
+		require.Equal(t, 39002, d.lists[0].Kind)
+		require.Equal(t, self, d.lists[0].PubKey)
+
+		for i := range 50 { // changes within the second wait for its end
+			d.put("pizza", keys[10+i])
+			time.Sleep(10 * time.Millisecond)
+		}
+		d.create("pasta") // and do not keep another group waiting
+		synctest.Wait()
+		require.Equal(t, []time.Duration{0, 500 * time.Millisecond}, d.times)
+		require.Equal(t, "pasta", d.lists[1].D())
+		time.Sleep(time.Minute)
+		require.Equal(t, []time.Duration{0, 500 * time.Millisecond, time.Second}, d.times)
+		require.Len(t, d.people(2), 51)
+
+		d.row(control.Row{Type: control.GroupRemoved, Group: "pizza", Key: alice})
+		synctest.Wait()
+		require.Len(t, d.lists, 4, "after a while the first change is written at once again")
+		require.NotContains(t, d.people(3), alice)
+		time.Sleep(time.Hour)
+		require.Len(t, d.lists, 4)
+		require.Empty(t, d.logged.String())
+	})
+}
+
+func TestOnlyOldListsAreWrittenAtTheStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		for _, id := range []string{"current", "newer", "older", "none", "gone"} {
+			d.create(id)
+		}
+		d.row(control.Row{Type: control.GroupDeleted, Group: "gone"})
+		now := time.Now().Unix()
+		d.stored["current"], d.stored["newer"], d.stored["older"] = now, now+7, now-1
+		defer d.run()()
+		var written []string
+		for _, ev := range d.lists {
+			written = append(written, ev.D())
+		}
+		require.ElementsMatch(t, []string{"older", "none"}, written)
+
+		d.put("newer", bob)
+		synctest.Wait()
+		require.EqualValues(t, now+8, d.stored["newer"], "a change is written however new the stored list is")
+		require.Equal(t, []int{2, 1}, d.batches)
+	})
+}
+
+func TestManyListsShareCommits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		for i := range 150 {
+			d.create(fmt.Sprint("g", i))
+		}
+		defer d.run()()
+		require.Equal(t, []int{64, 64, 22}, d.batches)
+		require.Len(t, d.stored, 150)
+	})
+}
+
+func TestAListThatFailsIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		defer d.run()()
+		d.refuse = errors.New("disk full")
+		d.create("pizza")
+		time.Sleep(10 * time.Minute)
+		require.Greater(t, len(d.batches), 10)
+		require.Less(t, len(d.batches), 20, "it waits longer and longer, up to a minute or a little more")
+		require.Contains(t, d.logged.String(), "disk full")
+		d.refuse, d.unknown = nil, errors.New("not ready")
+		time.Sleep(2 * time.Minute)
+		require.Contains(t, d.logged.String(), "not ready")
+		require.Empty(t, d.lists)
+		d.unknown = nil
+		time.Sleep(2 * time.Minute)
+		require.Len(t, d.lists, 1)
+	})
+}
+
+func TestAListThatAnotherReplicaReplacedIsWrittenAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		defer d.run()()
+		d.refuse = store.ErrSuperseded
+		d.create("pizza")
+		synctest.Wait()
+		d.refuse = nil
+		d.stored["pizza"] = time.Now().Unix() + 1
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Equal(t, []time.Duration{time.Second}, d.times)
+		require.EqualValues(t, d.start.Unix()+2, d.stored["pizza"])
+		require.Empty(t, d.logged.String())
+	})
+}
+
+func TestADeletedGroupGetsNoList(t *testing.T) {
+	t.Parallel()
+	for _, refusal := range []error{store.ErrVanished, store.ErrDeleted, store.ErrBanned} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newDesk(t)
+			defer d.run()()
+			d.create("pizza")
+			synctest.Wait()
+			d.put("pizza", bob) // waits for the end of the second
+			d.row(control.Row{Type: control.GroupDeleted, Group: "pizza"})
+			time.Sleep(time.Hour)
+			require.Len(t, d.lists, 1)
+
+			d.refuse = refusal // it was deleted by somebody else meanwhile
+			d.create("pasta")
+			time.Sleep(time.Hour)
+			require.Len(t, d.batches, 2)
+			require.Empty(t, d.logged.String())
+		})
+	}
+}
+
+func TestRunEndsWithoutComplaint(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		d.refuse = context.Canceled
+		ctx, cancel := context.WithCancel(t.Context())
+		s, err := group.NewScribe(group.ScribeOptions{
+			Book: d.book, Now: time.Now, Logger: slog.New(slog.NewTextHandler(&d.logged, nil)),
+			Append: func(ctx context.Context, w []store.Write) []store.Outcome { cancel(); return d.append(ctx, w) },
+			Stored: func(context.Context, string) (int64, bool, error) { return 0, false, nil },
+		})
+		require.NoError(t, err)
+		d.create("pizza")
+		s.Run(ctx)
+		require.Empty(t, d.logged.String())
+	})
+	_, err := group.NewScribe(group.ScribeOptions{})
+	require.Error(t, err)
+}
+
+// The list names those with a privileged role first and not more than 2,000.
+func TestTheListIsBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create("pizza")
+	many := make([]string, 3000)
+	for i := range many {
+		many[i] = fmt.Sprintf("%064x", i)
+		_, err := w.book.Apply(store.Position(100+i), control.Row{Type: control.GroupPut, Group: "pizza", Key: many[i], Stamp: 1}, nil)
+		require.NoError(t, err)
+	}
+	stamp := w.now.Unix()
+	ev, ok, err := group.MemberList(w.book, "pizza", stamp+100)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.EqualValues(t, stamp+101, ev.CreatedAt)
+	require.Len(t, ev.Tags, 1+group.MaxListed)
+	require.Equal(t, 2000, group.MaxListed)
+	first := []string{ev.Tags[1][1], ev.Tags[2][1]}
+	require.ElementsMatch(t, []string{alice, bob}, first)
+	require.True(t, slices.IsSorted(first))
+	require.Equal(t, nostr.Tag{"p", many[0]}, ev.Tags[3])
+
+	ev, _, _ = group.MemberList(w.book, "pizza", 0)
+	require.GreaterOrEqual(t, int64(ev.CreatedAt), stamp+1, "not before the newest change, which was stamped ahead")
+	_, ok, err = group.MemberList(w.book, "pasta", 0)
+	require.NoError(t, err)
+	require.False(t, ok)
+}
