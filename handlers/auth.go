@@ -2,20 +2,24 @@ package handlers
 
 import (
 	"context"
-	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"fencepost/lifecycle"
+	"fencepost/lifecycle/pause"
 	"fencepost/relay/wire"
 )
+
+// policyViolation is a close code of RFC 6455 section 7.4.1.
+const policyViolation = 1008
 
 // maxKeys bounds the keys that authenticate on one connection.
 const maxKeys = 64
 
 // auth answers AUTH (NIP-42). It runs to its end in the reader: the next message
-// is judged with the key (G9). Every AUTH gets an OK.
+// is judged with the key (G9). Every AUTH gets an OK. The key of somebody who is
+// banned ends the connection.
 func (s *Session) auth(ctx context.Context, ev *wire.Event) {
 	answer, err := s.conn.ReserveAnswer(ctx)
 	if err != nil {
@@ -32,9 +36,14 @@ func (s *Session) auth(ctx context.Context, ev *wire.Event) {
 		answer.Send(wire.AppendOK(nil, ev.ID, false, reason(err, "could not authenticate")))
 		return
 	}
-	if !s.holds(ev.PubKey) {
-		keys := append(slices.Clone(s.Keys()), ev.PubKey)
-		s.keys.Store(&keys)
+	s.conn.AddKey(ev.PubKey)
+	s.pause.At(pause.AuthAdded)
+	// After AddKey: a ban that is applied later finds the key on this connection.
+	if err := s.writing.MayAuthenticate(ev.PubKey); err != nil {
+		r := reason(err, "could not authenticate")
+		answer.Send(wire.AppendOK(nil, ev.ID, false, r))
+		s.conn.Close(lifecycle.Cause{Code: policyViolation, Text: r.String()})
+		return
 	}
 	answer.Send(wire.AppendOK(nil, ev.ID, true, wire.Reason{}))
 }
@@ -54,14 +63,14 @@ func (s *Session) checkAuth(ev *wire.Event) error {
 	if v, _ := ev.Tag("relay"); !s.isRelayURL(v, l.URLs) {
 		return wire.Because(wire.Invalid, "relay URL does not match")
 	}
-	if len(s.Keys()) >= maxKeys && !s.holds(ev.PubKey) {
+	if keys := s.conn.Keys(); len(keys) >= maxKeys && !slices.Contains(keys, ev.PubKey) {
 		return wire.Because(wire.RateLimited, "too many keys on this connection")
 	}
 	return nil
 }
 
 func (s *Session) isRelayURL(claimed string, urls []string) bool {
-	got, ok := normalURL(claimed)
+	got, ok := wire.NormalURL(claimed)
 	if !ok {
 		return false
 	}
@@ -69,34 +78,7 @@ func (s *Session) isRelayURL(claimed string, urls []string) bool {
 		urls = []string{s.conn.Peer().URL}
 	}
 	return slices.ContainsFunc(urls, func(u string) bool {
-		want, ok := normalURL(u)
+		want, ok := wire.NormalURL(u)
 		return ok && got == want
 	})
-}
-
-// normalURL brings a relay URL into the form in which two are compared: lower
-// case scheme and host, no default port, no trailing slash; the path counts.
-func normalURL(raw string) (string, bool) {
-	u, err := url.Parse(strings.TrimSpace(raw))
-	if err != nil || u.Host == "" || u.RawQuery != "" {
-		return "", false
-	}
-	if strings.Contains(u.Hostname(), ":") && !strings.HasPrefix(u.Host, "[") { // two ports, of which the last could be a default
-		return "", false
-	}
-	scheme := strings.ToLower(u.Scheme)
-	switch scheme {
-	case "http":
-		scheme = "ws"
-	case "https":
-		scheme = "wss"
-	}
-	host, port := strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")), u.Port()
-	if scheme == "ws" && port == "80" || scheme == "wss" && port == "443" {
-		port = ""
-	}
-	if port != "" {
-		port = ":" + port
-	}
-	return scheme + "://" + host + port + strings.TrimRight(u.EscapedPath(), "/"), scheme == "ws" || scheme == "wss"
 }

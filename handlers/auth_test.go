@@ -65,7 +65,7 @@ func TestAuthenticationIsChecked(t *testing.T) {
 					prefix = ""
 				}
 				requireOK(t, sayOne(t, c, authMessage(ev)), ev, test.ok, prefix)
-				require.Equal(t, test.ok, len(c.Session.Keys()) == 1)
+				require.Equal(t, test.ok, len(c.Conn.Keys()) == 1)
 			})
 		})
 	}
@@ -78,7 +78,7 @@ func TestAuthenticationNeedsATrueSignature(t *testing.T) {
 		forged.Sig = auth(t, c, bob, nil).Sig
 		bad := wire.NewEvent(forged)
 		requireOK(t, sayOne(t, c, authMessage(bad)), bad, false, wire.Invalid)
-		require.Empty(t, c.Session.Keys())
+		require.Empty(t, c.Conn.Keys())
 	})
 }
 
@@ -90,7 +90,7 @@ func TestChallengesBelongToTheirConnection(t *testing.T) {
 		stolen := auth(t, other, alice, nil)
 		requireOK(t, sayOne(t, c, authMessage(stolen)), stolen, false, wire.Invalid)
 		requireOK(t, sayOne(t, other, authMessage(stolen)), stolen, true, "")
-		require.Empty(t, c.Session.Keys())
+		require.Empty(t, c.Conn.Keys())
 	})
 }
 
@@ -148,9 +148,9 @@ func TestOneConnectionHoldsSeveralKeysUpToABound(t *testing.T) {
 		for n := 1; n <= most; n++ {
 			authenticate(t, c, fmt.Sprintf("%064x", n))
 		}
-		require.Len(t, c.Session.Keys(), most)
+		require.Len(t, c.Conn.Keys(), most)
 		authenticate(t, c, fmt.Sprintf("%064x", 1))
-		require.Len(t, c.Session.Keys(), most, "a key counts once")
+		require.Len(t, c.Conn.Keys(), most, "a key counts once")
 		ev := auth(t, c, fmt.Sprintf("%064x", most+1), nil)
 		requireOK(t, sayOne(t, c, authMessage(ev)), ev, false, wire.RateLimited)
 	})

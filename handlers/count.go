@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 
+	"fencepost/lifecycle/pause"
+	"fencepost/relay/store"
 	"fencepost/relay/wire"
 )
 
@@ -27,13 +29,14 @@ func (s *Session) count(ctx context.Context, m *wire.CountMessage) {
 	started := s.conn.Query(ctx, "count", func(ctx context.Context) {
 		defer s.conn.Discharge(weight)
 		n, exact, err := s.countStored(ctx, m.Filters)
+		var refused wire.Reason
 		switch {
 		case err == nil:
 			answer.Send(wire.AppendCount(nil, m.ID, n, exact))
 		case ctx.Err() != nil:
 			answer.Drop()
-		case errors.Is(err, errTimeout):
-			answer.Send(wire.AppendClosed(nil, m.ID, errTimeout))
+		case errors.As(err, &refused):
+			answer.Send(wire.AppendClosed(nil, m.ID, refused))
 		default:
 			s.log.Error("count failed", "conn", s.conn.ID(), "err", err)
 			answer.Send(wire.AppendClosed(nil, m.ID, wire.Because(wire.Failed, "could not count")))
@@ -45,6 +48,7 @@ func (s *Session) count(ctx context.Context, m *wire.CountMessage) {
 	}
 }
 
+// countStored counts what the reader may see of a snapshot; see sendStored.
 func (s *Session) countStored(ctx context.Context, filters []*wire.Filter) (n int, exact bool, err error) {
 	begin := s.now()
 	snap, err := s.store.Snapshot(ctx)
@@ -52,16 +56,35 @@ func (s *Session) countStored(ctx context.Context, filters []*wire.Filter) (n in
 		return 0, false, err
 	}
 	defer func() { err = errors.Join(err, snap.Close()) }()
-	l := s.limits.Load()
-	most := l.MaxCount
+	s.pause.At(pause.ReqSnapshot)
+	if err := s.caughtUp(ctx); err != nil {
+		return 0, false, err
+	}
+	work := budget{left: s.limits.Load().QueryTimeout}
+	for range maxRounds {
+		version := s.reading.Version()
+		err = work.spend(ctx, func(ctx context.Context) (err error) {
+			n, exact, err = s.countVisible(ctx, snap, filters)
+			return err
+		})
+		if err != nil || s.reading.Version() == version { // race: revocation against what is counted
+			s.metrics.Query(s.now().Sub(begin), 0)
+			return n, exact, err
+		}
+	}
+	return 0, false, errMoving
+}
+
+func (s *Session) countVisible(ctx context.Context, snap store.Snapshot, filters []*wire.Filter) (n int, exact bool, err error) {
+	keys := s.conn.Keys()
+	if err := s.reading.MayRead(keys, filters); err != nil { // it was allowed when it was read
+		return 0, false, err
+	}
+	visible, failed := s.reading.Visible(ctx, keys, filters)
+	most := s.limits.Load().MaxCount
 	if most == 0 {
 		most = math.MaxInt
 	}
-	work := budget{left: l.QueryTimeout}
-	err = work.spend(ctx, func(ctx context.Context) (err error) {
-		n, exact, err = snap.Count(ctx, filters, most, nil)
-		return err
-	})
-	s.metrics.Query(s.now().Sub(begin), 0)
-	return n, exact, err
+	n, exact, err = snap.Count(ctx, filters, most, visible)
+	return n, exact, errors.Join(err, failed())
 }

@@ -5,7 +5,24 @@
 //
 // Handle decodes, decides and takes effect in the order of its calls (G9). REQ
 // and COUNT read the store in a query of their own; EVENT is checked in the
-// shared pool and committed in read order; CLOSE and AUTH end before Handle
-// returns. Handle blocks while there is no room for the answer that its message
-// is owed, which is how a client that does not read is slowed down (G8).
+// shared pool, then decided about and committed in read order; CLOSE and AUTH end
+// before Handle returns. Handle blocks while there is no room for the answer that
+// its message is owed, which is how a client that does not read is slowed down
+// (G8).
+//
+// Who may do what is said by Writing and Reading, and each decision is one that
+// still holds when it takes effect (G4):
+//   - An event is planned from epochs that the store compares in the commit. When
+//     one has moved, the event leaves the commit, waits until this relay has
+//     applied what moved it, and is planned again, three times at most. Other
+//     events of the connection go on meanwhile.
+//   - An event that changes permissions is the last of its commit. It is answered,
+//     and the next event planned, when the change is in force here; after ten
+//     seconds without that it is answered all the same, because it is durable.
+//   - A REQ is judged before its handle is reserved and, when permissions were taken
+//     away meanwhile, once more: the revocation has not seen the handle.
+//   - A query waits, once its snapshot is open, until the control rows are in force
+//     that the snapshot can hold. What it queues carries the grant of its decision.
+//   - A COUNT during which permissions were taken away is counted again.
+//   - A key is added to its connection before anybody asks whether it is banned.
 package handlers

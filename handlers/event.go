@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 	"unicode/utf8"
@@ -11,8 +10,6 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip13"
 
 	"fencepost/lifecycle"
-	"fencepost/lifecycle/pause"
-	"fencepost/relay/store"
 	"fencepost/relay/wire"
 )
 
@@ -20,7 +17,12 @@ import (
 type submission struct {
 	event  *wire.Event
 	answer lifecycle.Answer
-	err    error // of the signature check; written by the pool, read by commit
+	keys   []string // that had authenticated when it was read
+
+	// Owned by the reader, then by the pool, which checks the signature, then by commit.
+	err    error
+	rounds int         // how often it has been planned
+	said   wire.Reason // beside OK true
 }
 
 // event takes an EVENT: what can be decided at once is answered at once, the
@@ -30,20 +32,21 @@ func (s *Session) event(ctx context.Context, ev *wire.Event) {
 	if err != nil {
 		return // the connection is ending
 	}
-	if err := s.judge(ev); err != nil {
-		s.answerEvent(answer, ev, err)
+	sub := &submission{event: ev, answer: answer, keys: s.conn.Keys()}
+	if sub.err = s.judge(sub.keys, ev); sub.err != nil {
+		s.answerEvent(sub)
 		return
 	}
-	sub := &submission{event: ev, answer: answer}
 	err = s.lane.Push(ctx, sub, len(ev.Raw()), func() { sub.err = ev.Verify() })
 	if err != nil {
 		answer.Drop() // the connection is ending
 	}
 }
 
-// judge applies the limits and the policy. It looks at what the client claims;
-// id and signature are checked later.
-func (s *Session) judge(ev *wire.Event) error {
+// judge applies the limits and refuses what is hopeless. It looks at what the
+// client claims; id and signature are checked later, and the decision to write is
+// taken then.
+func (s *Session) judge(keys []string, ev *wire.Event) error {
 	if ev.Kind == nostr.KindClientAuthentication {
 		return wire.Because(wire.Invalid, "kind 22242 is for AUTH and is not published")
 	}
@@ -61,7 +64,7 @@ func (s *Session) judge(ev *wire.Event) error {
 			return wire.Because(wire.PoW, fmt.Sprintf("difficulty %d is less than %d", got, most))
 		}
 	}
-	return s.access.MayWrite(s.Keys(), ev)
+	return s.writing.MaySubmit(keys, ev)
 }
 
 func (s *Session) checkSize(ev *wire.Event) error {
@@ -97,66 +100,6 @@ func (s *Session) checkTime(ev *wire.Event) error {
 		return wire.Because(wire.Invalid, "created_at is too far in the future")
 	}
 	return nil
-}
-
-// commit is the lane's serial stage: one Append for what is ready together.
-func (s *Session) commit(ctx context.Context, batch []*submission) {
-	s.pause.At(pause.EventVerified)
-	writes := make([]store.Write, 0, len(batch))
-	for _, sub := range batch {
-		if sub.err == nil {
-			writes = append(writes, store.Write{Event: sub.event})
-		}
-	}
-	var outcomes []store.Outcome
-	if len(writes) > 0 {
-		begin := s.now()
-		outcomes = s.store.Append(ctx, writes)
-		s.metrics.Commit(len(writes), s.now().Sub(begin))
-	}
-	s.pause.At(pause.EventCommitted)
-	for _, sub := range batch {
-		if sub.err == nil {
-			sub.err, outcomes = outcomes[0].Err, outcomes[1:]
-		}
-		s.answerEvent(sub.answer, sub.event, sub.err)
-	}
-}
-
-// answerEvent sends OK (NIP-01). E1: OK true is for what is durable.
-func (s *Session) answerEvent(answer lifecycle.Answer, ev *wire.Event, err error) {
-	if errors.Is(err, context.Canceled) { // the client left before the commit was begun
-		s.metrics.EventOutcome("abandoned")
-		answer.Drop()
-		return
-	}
-	ok, r := verdict(err)
-	if r.Prefix == wire.Failed {
-		s.log.Error("event not saved", "conn", s.conn.ID(), "event", ev.ID, "err", err)
-	}
-	outcome := string(r.Prefix)
-	if outcome == "" {
-		outcome = "stored"
-	}
-	s.metrics.EventOutcome(outcome)
-	answer.Send(wire.AppendOK(nil, ev.ID, ok, r))
-}
-
-func verdict(err error) (ok bool, r wire.Reason) {
-	switch {
-	case err == nil:
-		return true, wire.Reason{}
-	case errors.Is(err, store.ErrDuplicate):
-		return true, wire.Because(wire.Duplicate, "already have this event")
-	case errors.Is(err, store.ErrSuperseded):
-		return false, wire.Because(wire.Duplicate, "a newer version of this event is stored")
-	case errors.Is(err, store.ErrDeleted):
-		return false, wire.Because(wire.Blocked, "this event was deleted by its author")
-	case errors.Is(err, store.ErrExpired):
-		return false, wire.Because(wire.Invalid, "this event has expired")
-	default:
-		return false, reason(err, "could not save the event")
-	}
 }
 
 // within reports whether at, in Unix seconds, is at most window away from now.

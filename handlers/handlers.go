@@ -17,18 +17,13 @@ type Store interface {
 	Append(ctx context.Context, writes []store.Write) []store.Outcome
 	Snapshot(ctx context.Context) (store.Snapshot, error)
 	ReadLog(ctx context.Context, after store.Position, max int) ([]store.Entry, error)
+	Log(ctx context.Context) (store.LogInfo, error)
 }
 
 // Index is where live subscriptions are found by the fan-out.
 type Index interface {
 	Add(h *lifecycle.Handle)
 	Remove(h *lifecycle.Handle) bool
-}
-
-// Access decides what the holder of keys may do. A refusal is a wire.Reason.
-type Access interface {
-	MayWrite(keys []string, ev *wire.Event) error
-	MayRead(keys []string, filters []*wire.Filter) error
 }
 
 // Metrics counts what the handlers see.
@@ -42,16 +37,17 @@ type Metrics interface {
 
 // Options make Handlers. Everything but Pause must be set.
 type Options struct {
-	Store   Store
-	Index   Index
-	Begun   func() store.Position // A of a REQ: committed, and not below what the fan-out has begun
-	Access  Access
-	Metrics Metrics
-	Pool    *lifecycle.Pool // checks signatures
-	Now     func() time.Time
-	Logger  *slog.Logger
-	Limits  Limits
-	Pause   *pause.Hook
+	Store    Store
+	Index    Index
+	Progress Progress
+	Writing  Writing
+	Reading  Reading
+	Metrics  Metrics
+	Pool     *lifecycle.Pool // checks signatures
+	Now      func() time.Time
+	Logger   *slog.Logger
+	Limits   Limits
+	Pause    *pause.Hook
 }
 
 // Limits bound what a client may ask for; 0 is no bound.
@@ -78,15 +74,16 @@ type Limits struct {
 // Handlers answers the messages of all connections.
 type Handlers struct {
 	// Set at construction, never changed.
-	store   Store
-	index   Index
-	begun   func() store.Position
-	access  Access
-	metrics Metrics
-	pool    *lifecycle.Pool
-	now     func() time.Time
-	log     *slog.Logger
-	pause   *pause.Hook
+	store    Store
+	index    Index
+	progress Progress
+	writing  Writing
+	reading  Reading
+	metrics  Metrics
+	pool     *lifecycle.Pool
+	now      func() time.Time
+	log      *slog.Logger
+	pause    *pause.Hook
 
 	limits atomic.Pointer[Limits] // swapped whole by SetLimits
 }
@@ -94,8 +91,8 @@ type Handlers struct {
 // New returns handlers that share o's parts.
 func New(o Options) *Handlers {
 	h := &Handlers{
-		store: o.Store, index: o.Index, begun: o.Begun, access: o.Access, metrics: o.Metrics,
-		pool: o.Pool, now: o.Now, log: o.Logger, pause: o.Pause,
+		store: o.Store, index: o.Index, progress: o.Progress, writing: o.Writing, reading: o.Reading,
+		metrics: o.Metrics, pool: o.Pool, now: o.Now, log: o.Logger, pause: o.Pause,
 	}
 	h.SetLimits(o.Limits)
 	return h
@@ -103,3 +100,10 @@ func New(o Options) *Handlers {
 
 // SetLimits replaces the limits for messages that are read from now on.
 func (h *Handlers) SetLimits(l Limits) { h.limits.Store(&l) }
+
+// Ended takes a generation out of the index that its connection has ended because
+// nobody could say what its reader may see; see lifecycle.Options.OnEnded.
+func (h *Handlers) Ended(x *lifecycle.Handle) {
+	h.index.Remove(x)
+	h.metrics.SubscriptionEnded(string(wire.Failed))
+}

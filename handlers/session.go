@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"slices"
-	"sync/atomic"
 
 	"fencepost/lifecycle"
 	"fencepost/relay/wire"
@@ -18,22 +16,15 @@ type Session struct {
 	conn      *lifecycle.Conn
 	challenge string // NIP-42
 	lane      *lifecycle.Lane[*submission]
-
-	keys atomic.Pointer[[]string] // authenticated keys; written by the reader only
 }
 
 // Open begins the protocol on c: it sends the NIP-42 challenge.
 func (h *Handlers) Open(c *lifecycle.Conn) *Session {
 	s := &Session{Handlers: h, conn: c, challenge: rand.Text()}
 	s.lane = lifecycle.NewLane(c.Group(), h.pool, c.Limits(), s.commit)
-	s.keys.Store(&[]string{})
 	c.Notify(wire.AppendAuth(nil, s.challenge))
 	return s
 }
-
-// Keys returns the keys that have authenticated on this connection (NIP-42).
-// The caller must not change them.
-func (s *Session) Keys() []string { return *s.keys.Load() }
 
 // Handle takes one message. It is called by the reader, message after message.
 func (s *Session) Handle(ctx context.Context, msg []byte) {
@@ -122,6 +113,3 @@ func reason(err error, fallback string) wire.Reason {
 	}
 	return wire.Because(wire.Failed, fallback)
 }
-
-// holds reports whether key has authenticated on this connection.
-func (s *Session) holds(key string) bool { return slices.Contains(s.Keys(), key) }

@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"runtime"
 	"time"
 
@@ -11,27 +12,43 @@ import (
 	"fencepost/registry"
 	"fencepost/registry/index"
 	"fencepost/relay/access"
+	"fencepost/relay/access/group"
 	"fencepost/relay/config"
 	"fencepost/relay/conn"
+	"fencepost/relay/manage"
 	"fencepost/relay/metrics"
 	"fencepost/relay/outbox"
 	"fencepost/relay/store"
 	"fencepost/relay/store/embedded"
 	"fencepost/relay/web"
+	"fencepost/relay/web/nip98"
 )
 
 // What the parts ask of each other.
 var (
-	_ store.Store      = (*embedded.Store)(nil)
-	_ handlers.Store   = (*embedded.Store)(nil)
-	_ outbox.Log       = (*embedded.Store)(nil)
-	_ handlers.Index   = (*index.Index)(nil)
-	_ outbox.Index     = (*index.Index)(nil)
-	_ handlers.Access  = (*access.Policy)(nil)
-	_ handlers.Metrics = (*metrics.Metrics)(nil)
-	_ outbox.Metrics   = (*metrics.Metrics)(nil)
-	_ conn.Metrics     = (*metrics.Metrics)(nil)
-	_ conn.Session     = (*handlers.Session)(nil)
+	_ store.Store        = (*embedded.Store)(nil)
+	_ handlers.Store     = (*embedded.Store)(nil)
+	_ handlers.Index     = (*index.Index)(nil)
+	_ handlers.Writing   = (*access.Policy)(nil)
+	_ handlers.Reading   = (*access.Policy)(nil)
+	_ handlers.Progress  = (*standing)(nil)
+	_ handlers.Accepted  = (*access.Accepted)(nil)
+	_ handlers.Metrics   = (*metrics.Metrics)(nil)
+	_ outbox.Log         = (*embedded.Store)(nil)
+	_ outbox.Index       = (*index.Index)(nil)
+	_ outbox.Access      = (*access.Policy)(nil)
+	_ outbox.Controls    = (*access.Cutter)(nil)
+	_ outbox.Controls    = (*purge)(nil)
+	_ outbox.Metrics     = (*metrics.Metrics)(nil)
+	_ access.Groups      = (*group.Book)(nil)
+	_ access.Connections = (*registry.Registry)(nil)
+	_ access.Index       = (*index.Index)(nil)
+	_ access.Metrics     = (*metrics.Metrics)(nil)
+	_ manage.Store       = (*embedded.Store)(nil)
+	_ manage.Progress    = (*outbox.Follower)(nil)
+	_ web.Manager        = (*manage.API)(nil)
+	_ conn.Metrics       = (*metrics.Metrics)(nil)
+	_ conn.Session       = (*handlers.Session)(nil)
 )
 
 // OpenStore opens the store that c names. It must be closed.
@@ -44,55 +61,62 @@ func HoldsStore(c config.Config) (bool, error) { return embedded.Exists(c.Data) 
 
 // parts are what New wires together.
 type parts struct {
+	*permissions
 	store    store.Store
 	registry *registry.Registry
 	index    *index.Index
 	metrics  *metrics.Metrics
-	access   *access.Policy
+	purge    *purge
 	follower *outbox.Follower
 	handlers *handlers.Handlers
 	conns    *conn.Server
 }
 
-// build wires a relay over s. start is the end of the log as of now.
-func build(g *lifecycle.Group, c config.Config, s store.Store, start store.Position, log *slog.Logger) *parts {
-	p := &parts{
-		store: s, registry: registry.New(), index: index.New(), metrics: metrics.New(),
-		access: access.New(access.Require(c.Auth.Require)),
-	}
+// build wires a relay over s. start is the end of the log, up to which may holds.
+func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions, start store.Position, log *slog.Logger) *parts {
+	p := &parts{permissions: may, store: s, registry: registry.New(), index: index.New(), metrics: metrics.New()}
+	p.cut(access.CutterOptions{Connections: p.registry, Index: p.index, Metrics: p.metrics})
+	p.purge = newPurge(s, may.self, p.cutter, log)
 	p.follower = outbox.New(outbox.Options{
-		Log: s, Index: p.index, Metrics: p.metrics, Now: time.Now, Logger: log, Start: start,
+		Log: s, Index: p.index, Access: p.policy, Controls: p.purge, Metrics: p.metrics, Now: time.Now, Logger: log, Start: start,
 	})
 	p.handlers = handlers.New(handlers.Options{
-		Store: s, Index: p.index, Begun: func() store.Position { return p.begun(g.Context()) }, Access: p.access, Metrics: p.metrics,
+		Store: s, Index: p.index, Progress: &standing{Follower: p.follower, store: s, life: g.Context()},
+		Writing: p.policy, Reading: p.policy, Metrics: p.metrics,
 		Pool: lifecycle.NewPool(g, runtime.GOMAXPROCS(0)),
 		Now:  time.Now, Logger: log, Limits: handlerLimits(c),
 	})
 	o := connOptions(c)
 	o.Open = func(c *lifecycle.Conn) conn.Session { return p.handlers.Open(c) }
+	o.Sight, o.OnEnded, o.Blocked = p.policy.Sight, p.handlers.Ended, p.policy.Blocked
 	o.Registry, o.Logger, o.Metrics = p.registry, log, p.metrics
 	p.conns = conn.NewServer(g.Context(), o)
 	p.metrics.Observe(metrics.Observed{
-		Subscriptions: p.index.Len, OutboundBytes: p.outboundBytes, Head: func() uint64 { return head(g.Context(), s) },
+		Subscriptions: p.index.Len, OutboundBytes: p.outboundBytes, Head: func() uint64 { return uint64(head(g.Context(), s)) },
 	})
 	return p
 }
 
-// begun returns A of a REQ: what is committed by now, and never less than what
+// standing is how far the relay is.
+type standing struct {
+	*outbox.Follower
+	store store.Store
+	life  context.Context // of the relay
+}
+
+// Begun returns A of a REQ: what is committed by now, and never less than what
 // the fan-out has begun. With the fan-out's position alone an event that was
 // answered with OK a moment ago would miss the stored events and come after EOSE,
 // where a client that fetches and leaves does not wait for it.
-func (p *parts) begun(ctx context.Context) store.Position {
-	return max(p.follower.Begun(), store.Position(head(ctx, p.store)))
-}
+func (s *standing) Begun() store.Position { return max(s.Follower.Begun(), head(s.life, s.store)) }
 
 // head returns the newest position of the log, or 0 when the store is closed.
-func head(ctx context.Context, s store.Store) uint64 {
+func head(ctx context.Context, s store.Store) store.Position {
 	info, err := s.Log(ctx)
 	if err != nil {
-		return 0 // a metric, and the follower reports the fault
+		return 0 // the follower reports the fault
 	}
-	return uint64(info.Head)
+	return info.Head
 }
 
 // outboundBytes returns what is queued for all connections.
@@ -107,10 +131,23 @@ func (p *parts) outboundBytes() int {
 
 // webOptions are what the HTTP side asks of the relay.
 func (r *Relay) webOptions() web.Options {
+	const tokens = 1 << 16 // of one minute
+	p := r.parts
 	return web.Options{
-		Config: r.current, Socket: r.parts.conns, Metrics: r.parts.metrics.Handler(),
-		Ready: r.readiness, Version: r.version, Self: r.self,
+		Config: r.current, Socket: p.conns, Gate: p.conns.Gate, Metrics: p.metrics.Handler(), Ready: r.readiness,
+		Manager:  manage.New(manage.Options{Access: p.policy, Store: p.store, Progress: p.follower, Now: time.Now, Logger: r.log}),
+		Verifier: nip98.New(nip98.Options{Now: time.Now, Ledger: nip98.NewMemory(tokens, time.Now), Bases: r.bases}),
+		Logger:   r.log, Version: r.version, Self: r.key.public,
 	}
+}
+
+// bases returns the URLs under which r may be asked for (NIP-98).
+func (r *Relay) bases(request *http.Request) []string {
+	c := r.current()
+	if len(c.Relay.URLs) > 0 {
+		return c.Relay.URLs
+	}
+	return []string{conn.ClientPeer(request, c.Network.TrustedProxies).URL}
 }
 
 func handlerLimits(c config.Config) handlers.Limits {

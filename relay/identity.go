@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,25 +16,35 @@ import (
 // folder. Who backs that folder up keeps the relay's name (NIP-11 "self").
 const identityFile = "relay.key"
 
-// identity returns the public key of the relay itself, which is made at the
-// first start. dir must exist.
-func identity(dir string) (public string, err error) {
+// identity is the relay itself, as the author of events.
+type identity struct{ public, secret string } // keys, hex
+
+// sign makes ev an event of the relay: it sets pubkey, id and signature.
+func (i identity) sign(ev *nostr.Event) error { return ev.Sign(i.secret) }
+
+// LogValue hides the secret key from slog.
+func (i identity) LogValue() slog.Value { return slog.StringValue(i.public) }
+
+// readIdentity returns the key of the relay, which is made at the first start. dir
+// must exist.
+func readIdentity(dir string) (identity, error) {
 	path := filepath.Join(dir, identityFile)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		data, err = makeIdentity(path)
 	}
 	if err != nil {
-		return "", fmt.Errorf("relay key: %w", err)
+		return identity{}, fmt.Errorf("relay key: %w", err)
 	}
 	secret := strings.TrimSpace(string(data))
 	if !nostr.IsValid32ByteHex(secret) {
-		return "", fmt.Errorf("relay key: %s does not hold 64 hex digits", path)
+		return identity{}, fmt.Errorf("relay key: %s does not hold 64 hex digits", path)
 	}
-	if public, err = nostr.GetPublicKey(secret); err != nil {
-		return "", fmt.Errorf("relay key: %w", err)
+	public, err := nostr.GetPublicKey(secret)
+	if err != nil {
+		return identity{}, fmt.Errorf("relay key: %w", err)
 	}
-	return public, nil
+	return identity{public: public, secret: secret}, nil
 }
 
 // makeIdentity writes a new key durably: a relay that has shown a name keeps it.

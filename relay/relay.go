@@ -11,6 +11,7 @@ import (
 
 	"fencepost/lifecycle"
 	"fencepost/relay/config"
+	"fencepost/relay/store"
 	"fencepost/relay/web"
 )
 
@@ -27,7 +28,7 @@ type Relay struct {
 	parts    *parts
 	log      *slog.Logger
 	version  string
-	self     string        // public key of the relay, hex
+	key      identity
 	started  config.Config // what needs a restart is in force as it stands here
 	listener net.Listener
 	server   *http.Server
@@ -44,26 +45,38 @@ func New(ctx context.Context, o Options) (*Relay, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
+	r := &Relay{log: o.Logger, version: o.Version, started: o.Config}
+	if err := r.open(ctx, s); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return r, nil
+}
+
+// open makes everything that works on s.
+func (r *Relay) open(ctx context.Context, s store.Store) (err error) {
+	c := r.started
+	if r.key, err = readIdentity(c.Data); err != nil {
+		return err
+	}
 	info, err := s.Log(ctx)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("read log: %w", err), s.Close())
+		return fmt.Errorf("read log: %w", err)
 	}
-	self, err := identity(o.Config.Data)
+	may, err := newPermissions(ctx, c, r.key, s, r.log) // after Log: nothing up to Head is left out
 	if err != nil {
-		return nil, errors.Join(err, s.Close())
+		return fmt.Errorf("read permissions: %w", err)
 	}
-	listener, err := listen(ctx, o.Config.Listen)
+	listener, err := listen(ctx, c.Listen)
 	if err != nil {
-		return nil, errors.Join(err, s.Close())
+		return err
 	}
-	r := &Relay{log: o.Logger, version: o.Version, self: self, started: o.Config}
-	r.warn(o.Config)
-	r.config.Store(&o.Config)
+	r.warn(c)
+	r.config.Store(&c)
 	r.group = lifecycle.NewGroup(context.WithoutCancel(ctx))
-	r.parts = build(r.group, o.Config, s, info.Head, o.Logger)
-	r.listener = r.parts.conns.Guard(listener, r.sockets(descriptors(), o.Config.Network.MaxConnections))
-	r.server = newHTTP(web.New(r.webOptions()), o.Config.Network, o.Logger)
-	return r, nil
+	r.parts = build(r.group, c, s, may, info.Head, r.log)
+	r.listener = r.parts.conns.Guard(listener, r.sockets(descriptors(), c.Network.MaxConnections))
+	r.server = newHTTP(web.New(r.webOptions()), c.Network, r.log)
+	return nil
 }
 
 // current returns the running configuration.
@@ -79,7 +92,7 @@ func (r *Relay) readiness() web.Readiness {
 		out.Reasons = append(out.Reasons, "draining")
 	}
 	if r.parts.follower.Failing() {
-		out.Reasons = append(out.Reasons, "log cannot be read")
+		out.Reasons = append(out.Reasons, "log cannot be followed")
 	}
 	out.Ready = len(out.Reasons) == 0
 	return out

@@ -211,7 +211,7 @@ func subscribe(ctx context.Context, out **client.Client, url string, n int) erro
 	}
 	*out = c
 	for i := range n {
-		if err := c.Send(ctx, fmt.Appendf(nil, `["REQ","sub%d",{"kinds":[%d]}]`, i, i)); err != nil {
+		if err := c.Send(ctx, fmt.Appendf(nil, `["REQ","sub%d",{"kinds":[%d]}]`, i, 100+i)); err != nil {
 			return err
 		}
 	}

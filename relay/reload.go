@@ -1,9 +1,6 @@
 package relay
 
-import (
-	"fencepost/relay/access"
-	"fencepost/relay/config"
-)
+import "fencepost/relay/config"
 
 // warn says what an operator should know of c.
 func (r *Relay) warn(c config.Config) {
@@ -13,14 +10,15 @@ func (r *Relay) warn(c config.Config) {
 }
 
 // Reload makes c the running configuration as far as that can be done without a
-// restart. It returns the keys that changed and those that need a restart.
+// restart. It returns the keys that changed and those that need a restart. When it
+// returns, subscriptions have ended that c no longer allows.
 func (r *Relay) Reload(c config.Config) (changed, needRestart []string) {
 	changed, _ = config.Reloadable(r.current(), c)
 	_, needRestart = config.Reloadable(r.started, c)
 	r.config.Store(&c)
 	r.warn(c)
 	r.parts.handlers.SetLimits(handlerLimits(c))
-	r.parts.access.Set(access.Require(c.Auth.Require))
+	r.parts.permissions.reload(c)
 	r.parts.conns.Update(connOptions(c))
 	return changed, needRestart
 }

@@ -22,6 +22,8 @@ func (r *Relay) Run(ctx context.Context) error {
 	})
 	r.group.Go("follower", r.parts.follower.Run)
 	r.group.Go("sweeper", r.sweep)
+	r.group.Go("purge", r.parts.purge.run)
+	r.parts.permissions.start(r.group)
 	var cause error
 	select {
 	case <-ctx.Done():

@@ -18,8 +18,9 @@ const (
 	// ReqBegun: position A has been read, the snapshot is not open. Events that
 	// commit here are in the snapshot above A and arrive live as well.
 	ReqBegun Point = "req.begun"
-	// ReqSnapshot: the snapshot is open, nothing has been sent. A replacement or
-	// deletion here must not change what is sent; a CLOSE must stop it.
+	// ReqSnapshot: the snapshot of a REQ or COUNT is open, nothing has been sent. A
+	// replacement or deletion here must not change what is sent; a CLOSE must stop
+	// it. It can hold events from after a revocation that is not in force yet.
 	ReqSnapshot Point = "req.snapshot"
 	// ReqPage: a page of stored events was read and not yet queued.
 	ReqPage Point = "req.page"

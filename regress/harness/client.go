@@ -5,7 +5,9 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/nbd-wtf/go-nostr"
 	"github.com/stretchr/testify/require"
 
 	"fencepost/handlers"
@@ -37,14 +39,15 @@ type Client struct {
 // Connect opens a connection that ends with the test. The NIP-42 challenge has
 // been taken from its queue.
 func (r *Relay) Connect(t testing.TB) *Client {
-	r.lastConn++
 	client := &Client{relay: r}
 	var cancel context.CancelFunc
 	client.handling, cancel = context.WithCancel(r.ctx)
 	client.Conn = lifecycle.NewConn(r.ctx, lifecycle.Options{
-		ID: r.lastConn, Peer: lifecycle.Peer{URL: "ws://relay.test"},
+		ID: r.Registry.NextID(), Peer: lifecycle.Peer{URL: "ws://relay.test"},
 		Limits: r.options.Limits, CloseAck: r.options.CloseAck, OnClose: cancel,
+		Sight: r.options.Reading.Sight, OnEnded: r.Handlers.Ended, Pause: r.options.Pause,
 	})
+	r.Registry.Add(client.Conn)
 	client.Session = r.Handlers.Open(client.Conn)
 	for _, frame := range client.Take() {
 		m, err := wire.DecodeRelay([]byte(frame))
@@ -114,10 +117,41 @@ func (c *Client) reportLocked() {
 	}
 }
 
-// Settle waits until every goroutine of the bubble is blocked, then takes.
-func (c *Client) Settle() []string {
-	synctest.Wait()
-	return c.Take()
+// Settle waits until every goroutine of the bubble is blocked, then takes; when
+// something stays in the queue because it is decided about again, once more.
+func (c *Client) Settle() (frames []string) {
+	for left := -1; ; {
+		synctest.Wait()
+		got := c.Take()
+		frames = append(frames, got...)
+		before := left
+		if left = c.Conn.Usage().Frames; left == 0 || len(got) == 0 && left == before {
+			return frames
+		}
+	}
+}
+
+// Auth authenticates with a secret key (NIP-42) and takes what is queued, of which
+// the last must say that it worked.
+func (c *Client) Auth(t testing.TB, secret string) {
+	t.Helper()
+	c.Send(c.AuthMessage(t, secret))
+	frames := c.Settle()
+	require.NotEmpty(t, frames)
+	m, err := wire.DecodeRelay([]byte(frames[len(frames)-1]))
+	require.NoError(t, err)
+	require.True(t, m.Verb == "OK" && m.OK, frames)
+}
+
+// AuthMessage answers the challenge with a secret key (NIP-42).
+func (c *Client) AuthMessage(t testing.TB, secret string) string {
+	t.Helper()
+	e := nostr.Event{
+		Kind: nostr.KindClientAuthentication, CreatedAt: nostr.Timestamp(time.Now().Unix()),
+		Tags: nostr.Tags{{"relay", c.Conn.Peer().URL}, {"challenge", c.Challenge}},
+	}
+	require.NoError(t, e.Sign(secret))
+	return string(wire.AppendAuthMessage(nil, wire.NewEvent(e)))
 }
 
 // Check runs the follower and the writer until nothing moves any more, and
@@ -146,5 +180,6 @@ func (c *Client) Disconnect(t testing.TB) {
 	c.Conn.Close(lifecycle.Cause{Code: 1000})
 	c.relay.options.Pause.At(pause.ConnClosed)
 	c.Session.End(c.Conn.Finish())
+	c.relay.Registry.Remove(c.Conn)
 	require.NoError(t, c.Conn.Group().Wait(context.Background()))
 }

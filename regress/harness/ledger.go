@@ -2,6 +2,9 @@ package harness
 
 import (
 	"context"
+	"maps"
+	"math"
+	"slices"
 	"sync"
 
 	"fencepost/relay/store"
@@ -27,11 +30,23 @@ type row struct {
 func (l *ledger) Append(ctx context.Context, writes []store.Write) []store.Outcome {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	always := context.WithoutCancel(ctx)
+	before, _ := l.Store.Log(always) // a store that is closed appends nothing either
 	out := l.Store.Append(ctx, writes)
+	fresh := make(map[store.Position]*wire.Event)
 	for i, o := range out {
-		if o.Err == nil {
-			l.rows = append(l.rows, row{position: o.Position, event: writes[i].Event})
+		if o.Err == nil && writes[i].Event != nil {
+			fresh[o.Position] = writes[i].Event // the log may have voided it by now
 		}
+	}
+	entries, _ := l.Store.ReadLog(always, before.Head, math.MaxInt)
+	for _, e := range entries {
+		if e.Event != nil && e.Removal == nil {
+			fresh[e.Position] = e.Event // the relay's own come with another's
+		}
+	}
+	for _, at := range slices.Sorted(maps.Keys(fresh)) {
+		l.rows = append(l.rows, row{position: at, event: fresh[at]})
 	}
 	return out
 }

@@ -11,8 +11,10 @@ import (
 	"fencepost/handlers"
 	"fencepost/lifecycle"
 	"fencepost/lifecycle/pause"
+	"fencepost/registry"
 	"fencepost/registry/index"
 	"fencepost/relay/access"
+	"fencepost/relay/access/group"
 	"fencepost/relay/metrics"
 	"fencepost/relay/outbox"
 	"fencepost/relay/store"
@@ -27,9 +29,18 @@ type Options struct {
 	CloseAck bool
 	Control  *Controller    // its hook is used, and what is parked at the end goes on
 	Pause    *pause.Hook    // for a hook that is no Controller's
-	Auth     access.Require // RequireNeeded when empty
+	Auth     access.Require // what Rules demand when they say nothing
+	Operator string         // the same, a public key
+	Rules    access.Rules
+	Outside  access.Outside // nil: nobody else is asked
+	Groups   group.Rules    // anyone may create groups when they say nothing
 	Trace    bool           // check every client's frames; see Client.Check
 	FromHead bool           // A of a REQ is the log's head, as the relay has it; else the least: what the fan-out has begun
+	// Writing, Reading and Controls take the place of the relay's own policy where
+	// they are set.
+	Writing  handlers.Writing
+	Reading  handlers.Reading
+	Controls outbox.Controls
 	// Wrap returns the store that the relay works on, to spoil or delay its
 	// answers; nil for the fake itself.
 	Wrap func(store.Store) store.Store
@@ -46,15 +57,17 @@ func DefaultLimits() lifecycle.Limits {
 // Relay is a relay in memory.
 type Relay struct {
 	Store    *storetest.Fake
+	Registry *registry.Registry
 	Index    *index.Index
+	Policy   *access.Policy
+	Cutter   *access.Cutter
 	Follower *outbox.Follower
 	Handlers *handlers.Handlers
 
-	ctx      context.Context
-	options  Options
-	group    *lifecycle.Group
-	ledger   *ledger // the store with a list of its commits
-	lastConn uint64
+	ctx     context.Context
+	options Options
+	group   *lifecycle.Group
+	ledger  *ledger // the store with a list of its commits
 }
 
 // New returns a relay that ends with the test. Call it inside the bubble.
@@ -62,16 +75,22 @@ func New(t testing.TB, o Options) *Relay {
 	if o.Limits == (lifecycle.Limits{}) {
 		o.Limits = DefaultLimits()
 	}
-	if o.Auth == "" {
-		o.Auth = access.RequireNeeded
-	}
 	if o.Handlers.AuthWindow == 0 {
 		o.Handlers.AuthWindow = 10 * time.Minute
 	}
 	if o.Control != nil {
 		o.Pause = o.Control.Hook()
 	}
-	r := &Relay{Store: storetest.NewFake(time.Now), Index: index.New(), options: o}
+	if o.Rules.Require == "" {
+		o.Rules.Require = o.Auth
+	}
+	if o.Rules.Operator == "" {
+		o.Rules.Operator = o.Operator
+	}
+	if o.Groups.Create == "" {
+		o.Groups.Create = group.CreateAnyone
+	}
+	r := &Relay{Store: storetest.NewFake(time.Now), Registry: registry.New(), Index: index.New()}
 	r.ledger = &ledger{Store: r.Store}
 	var served store.Store = r.ledger
 	if o.Wrap != nil {
@@ -79,15 +98,8 @@ func New(t testing.TB, o Options) *Relay {
 	}
 	r.ctx = t.Context()
 	r.group = lifecycle.NewGroup(r.ctx)
-	log := slog.New(slog.DiscardHandler)
-	var none *metrics.Metrics // counts nothing
-	r.Follower = outbox.New(outbox.Options{
-		Log: served, Index: r.Index, Metrics: none, Now: time.Now, Logger: log, Pause: o.Pause,
-	})
-	r.Handlers = handlers.New(handlers.Options{
-		Store: served, Index: r.Index, Begun: r.begun, Access: access.New(o.Auth), Metrics: none,
-		Pool: lifecycle.NewPool(r.group, 2), Now: time.Now, Logger: log, Limits: o.Handlers, Pause: o.Pause,
-	})
+	r.permit(t, o)
+	r.wire(served, o)
 	t.Cleanup(func() {
 		r.group.Cancel()
 		require.NoError(t, r.group.Wait(context.Background()))
@@ -95,29 +107,46 @@ func New(t testing.TB, o Options) *Relay {
 	return r
 }
 
-// begun returns A of a REQ.
-func (r *Relay) begun() store.Position {
-	a := r.Follower.Begun()
-	if !r.options.FromHead {
+// wire makes what works on the store.
+func (r *Relay) wire(served store.Store, o Options) {
+	if o.Writing == nil {
+		o.Writing = r.Policy
+	}
+	if o.Reading == nil {
+		o.Reading = r.Policy
+	}
+	if o.Controls == nil {
+		o.Controls = r.Cutter
+	}
+	r.options = o
+	log := slog.New(slog.DiscardHandler)
+	var none *metrics.Metrics // counts nothing
+	r.Follower = outbox.New(outbox.Options{
+		Log: served, Index: r.Index, Access: o.Reading, Controls: o.Controls, Metrics: none, Now: time.Now, Logger: log, Pause: o.Pause,
+	})
+	r.Handlers = handlers.New(handlers.Options{
+		Store: served, Index: r.Index, Progress: progress{r.Follower, r}, Writing: o.Writing, Reading: o.Reading, Metrics: none,
+		Pool: lifecycle.NewPool(r.group, 2), Now: time.Now, Logger: log, Limits: o.Handlers, Pause: o.Pause,
+	})
+}
+
+// progress is the follower with the A that the options ask for.
+type progress struct {
+	*outbox.Follower
+	relay *Relay
+}
+
+// Begun implements handlers.Progress.
+func (p progress) Begun() store.Position {
+	a := p.Follower.Begun()
+	if !p.relay.options.FromHead {
 		return a
 	}
-	info, err := r.Store.Log(r.ctx)
+	info, err := p.relay.Store.Log(p.relay.ctx)
 	if err != nil {
 		return a
 	}
 	return max(a, info.Head)
-}
-
-// Commit appends events to the store, past every handler, and returns the
-// position of the last.
-func (r *Relay) Commit(t testing.TB, events ...*wire.Event) store.Position {
-	var last store.Position
-	for _, ev := range events {
-		out := r.ledger.Append(r.ctx, []store.Write{{Event: ev}})
-		require.NoError(t, out[0].Err)
-		last = out[0].Position
-	}
-	return last
 }
 
 // Step runs the follower, in the caller, until it has applied all that is
@@ -131,6 +160,10 @@ func (r *Relay) Step(t testing.TB) {
 		}
 	}
 }
+
+// Run has the follower run by itself from now on, as in a relay; Step must not be
+// called any more.
+func (r *Relay) Run() { r.group.Go("follower", r.Follower.Run) }
 
 // Evict ends one generation the way every evictor does, in the caller: choose,
 // evict, take out of the index, with the pause points in between. It reports

@@ -4,17 +4,17 @@ package mutants
 var eventMutants = []Mutant{
 	{
 		Name: "ok-before-commit", Promise: "E1", Says: "An event is acknowledged and lost when the relay dies.",
-		Edit:   Edit{"handlers/event.go", "\tvar outcomes []store.Outcome\n", "\tfor _, sub := range batch {\n\t\tif sub.err == nil {\n\t\t\ts.answerEvent(sub.answer, sub.event, nil)\n\t\t}\n\t}\n\tvar outcomes []store.Outcome\n"},
+		Edit:   Edit{"handlers/commit.go", "\toutcomes := s.append(ctx, writes)\n", "\tfor _, sub := range batch[:n] {\n\t\tif sub.err == nil {\n\t\t\ts.answerEvent(sub)\n\t\t}\n\t}\n\toutcomes := s.append(ctx, writes)\n"},
 		Suites: also(in("handlers", "TestNothingIsAcknowledgedBeforeItsCommit"), "TestOKComesAfterTheCommit"),
 	},
 	{
 		Name: "failed-commit-acknowledged", Promise: "E1", Says: "An event is acknowledged although the store could not write it.",
-		Edit:   Edit{"handlers/event.go", "sub.err, outcomes = outcomes[0].Err, outcomes[1:]", "outcomes = outcomes[1:]"},
+		Edit:   Edit{"handlers/commit.go", "sub.err = out.Err", "sub.err = nil"},
 		Suites: in("handlers", "TestFailedCommitIsNotAcknowledgedAndTellsNothing"),
 	},
 	{
 		Name: "verdict-of-another", Promise: "E1", Says: "Each event of a batch gets the verdict of the first.",
-		Edit:   Edit{"handlers/event.go", "sub.err, outcomes = outcomes[0].Err, outcomes[1:]", "sub.err = outcomes[0].Err"},
+		Edit:   Edit{"handlers/commit.go", "out, outcomes = outcomes[0], outcomes[1:]", "out = outcomes[0]"},
 		Suites: in("handlers", "TestAVerdictOfTheStoreBelongsToItsEvent"),
 	},
 	{
@@ -23,8 +23,8 @@ var eventMutants = []Mutant{
 		Suites: in("handlers", "TestIDAndSignatureAreChecked"),
 	},
 	{
-		Name: "unverified-written", Promise: "NIP-01", Says: "Forged events are stored and answered with OK false.",
-		Edit:   Edit{"handlers/event.go", "if sub.err == nil {\n\t\t\twrites", "if true {\n\t\t\twrites"},
+		Name: "unverified-written", Promise: "NIP-01", Says: "Forged events are decided about and stored.",
+		Edit:   Edit{"handlers/commit.go", "if sub.err != nil {\n\t\t\tcontinue\n\t\t}\n\t\tsub.rounds++", "sub.rounds++"},
 		Suites: in("handlers", "TestIDAndSignatureAreChecked"),
 	},
 	{
@@ -73,9 +73,9 @@ var eventMutants = []Mutant{
 		Suites: in("handlers", "TestWorkIsCountedInTheID"),
 	},
 	{
-		Name: "write-rules-not-asked", Promise: "NIP-70", Says: "Anybody publishes what its author has protected.",
-		Edit:   Edit{"handlers/event.go", "return s.access.MayWrite(s.Keys(), ev)", "return nil"},
-		Suites: in("handlers", "TestProtectedEventsAreTakenFromTheirAuthorOnly", "TestPublishingCanNeedAuthentication"),
+		Name: "hopeless-verified", Promise: "NIP-70", Says: "The relay checks signatures of events that it will not take.",
+		Edit:   Edit{"handlers/event.go", "return s.writing.MaySubmit(keys, ev)", "return nil"},
+		Suites: in("handlers", "TestHopelessEventsAreRefusedBeforeTheirSignature"),
 	},
 	{
 		Name: "protected-in-a-repost", Promise: "NIP-70", Says: "Anybody publishes what its author has protected, inside a repost.",
@@ -89,7 +89,7 @@ var eventMutants = []Mutant{
 	},
 	{
 		Name: "duplicate-refused", Promise: "NIP-01", Says: "A client that sends again is told that its event was refused.",
-		Edit:   Edit{"handlers/event.go", "return true, wire.Because(wire.Duplicate", "return false, wire.Because(wire.Duplicate"},
+		Edit:   Edit{"handlers/verdict.go", "return true, wire.Because(wire.Duplicate", "return false, wire.Because(wire.Duplicate"},
 		Suites: in("handlers", "TestEveryDecisionOfTheStoreHasItsAnswer"),
 	},
 	{
@@ -119,17 +119,17 @@ var eventMutants = []Mutant{
 	},
 	{
 		Name: "auth-url-path-ignored", Promise: "NIP-42", Says: "A relay below another path of the host passes for this one.",
-		Edit:   Edit{"handlers/auth.go", " + strings.TrimRight(u.EscapedPath(), \"/\")", ""},
+		Edit:   Edit{"relay/wire/url.go", " + strings.TrimRight(u.EscapedPath(), \"/\")", ""},
 		Suites: in("handlers", "TestRelayURLsAreComparedInTheirNormalForm"),
 	},
 	{
 		Name: "auth-url-case-counts", Promise: "NIP-42", Says: "A client that spells the host in capitals cannot authenticate.",
-		Edit:   Edit{"handlers/auth.go", "strings.ToLower(strings.TrimSuffix(u.Hostname(), \".\"))", "strings.TrimSuffix(u.Hostname(), \".\")"},
+		Edit:   Edit{"relay/wire/url.go", "strings.ToLower(strings.TrimRight(name, \".\"))", "strings.TrimRight(name, \".\")"},
 		Suites: in("handlers", "TestRelayURLsAreComparedInTheirNormalForm"),
 	},
 	{
 		Name: "auth-url-port-counts", Promise: "NIP-42", Says: "A client that names the default port cannot authenticate.",
-		Edit:   Edit{"handlers/auth.go", "scheme == \"ws\" && port == \"80\" || scheme == \"wss\" && port == \"443\"", "false"},
+		Edit:   Edit{"relay/wire/url.go", "scheme == \"ws\" && port == \"80\" || scheme == \"wss\" && port == \"443\"", "false"},
 		Suites: in("handlers", "TestRelayURLsAreComparedInTheirNormalForm"),
 	},
 	{
@@ -139,13 +139,59 @@ var eventMutants = []Mutant{
 	},
 	{
 		Name: "auth-replaces-keys", Promise: "NIP-42", Says: "A second key on a connection puts out the first.",
-		Edit:   Edit{"handlers/auth.go", "append(slices.Clone(s.Keys()), ev.PubKey)", "append(slices.Clone(s.Keys()[:0]), ev.PubKey)"},
+		Edit:   Edit{"lifecycle/keys.go", "append(slices.Clone(keys), key)", "append(slices.Clone(keys[:0]), key)"},
 		Suites: in("handlers", "TestOneConnectionHoldsSeveralKeysUpToABound"),
 	},
 	{
 		Name: "auth-keys-unbounded", Promise: "NIP-42", Says: "A connection collects keys without end.",
-		Edit:   Edit{"handlers/auth.go", "if len(s.Keys()) >= maxKeys &&", "if len(s.Keys()) > maxKeys &&"},
+		Edit:   Edit{"handlers/auth.go", "len(keys) >= maxKeys &&", "len(keys) > maxKeys &&"},
 		Suites: in("handlers", "TestOneConnectionHoldsSeveralKeysUpToABound"),
+	},
+	{
+		Name: "decided-with-later-keys", Promise: "G9", Says: "An event profits from an AUTH that was read behind it.",
+		Edit:   Edit{"handlers/commit.go", "s.writing.Plan(ctx, sub.keys, sub.event)", "s.writing.Plan(ctx, s.conn.Keys(), sub.event)"},
+		Suites: in("handlers", "TestAnEventIsJudgedByTheKeysThatHadAuthenticatedWhenItWasRead"),
+	},
+	{
+		Name: "moved-is-refused", Promise: "G4", Says: "An event is refused because somebody else's permission was taken away meanwhile.",
+		Edit:   Edit{"handlers/commit.go", "sub.rounds < maxRounds: // race", "sub.rounds < 1: // race"},
+		Suites: also(in("handlers", "TestAnEventWhosePermissionsMoveIsDecidedAnew"), "TestAPermissionThatMovesDuringACommitIsAskedForAgain"),
+	},
+	{
+		Name: "moved-for-ever", Promise: "G4", Says: "An event whose permissions keep moving keeps its connection busy for ever.",
+		Edit:   Edit{"handlers/commit.go", "sub.rounds < maxRounds: // race", "sub.rounds < 100*maxRounds: // race"},
+		Suites: in("handlers", "TestAnEventWhosePermissionsMoveIsDecidedAnew"), Hangs: true,
+	},
+	{
+		Name: "moved-is-not-awaited", Promise: "G4", Says: "An event is planned again before the relay knows what has moved.",
+		Edit:   Edit{"handlers/commit.go", "sub.err, until, moved = nil, max(until, out.Position), append(moved, sub)", "sub.err, moved = nil, append(moved, sub)"},
+		Suites: in(suites, "TestAPermissionThatMovesDuringACommitIsAskedForAgain"),
+	},
+	{
+		Name: "change-in-the-middle", Promise: "G9", Says: "Who joins and posts in one burst is told that only members may post.",
+		Edit:   Edit{"handlers/commit.go", "\t\tif changes(&w) {\n\t\t\treturn i + 1, writes\n\t\t}\n", ""},
+		Suites: in("handlers", "TestAChangeIsInForceBeforeTheNextMessageIsLookedAt"),
+	},
+	{
+		Name: "change-answered-early", Promise: "G9", Says: "Who is told that it joined cannot read yet.",
+		Edit:   Edit{"handlers/commit.go", "until, last = max(until, out.Last), sub", "last = sub"},
+		Suites: in("handlers", "TestAChangeIsInForceBeforeTheNextMessageIsLookedAt", "TestAChangeIsAnsweredWhenItIsInForce"),
+	},
+	{
+		Name: "change-never-answered", Promise: "E1", Says: "A publisher never learns what became of a durable event.",
+		Edit:   Edit{"handlers/commit.go", "context.WithTimeout(ctx, patience)", "context.WithCancel(ctx)"},
+		Suites: in("handlers", "TestADurableChangeIsAnsweredInTheEnd"), Hangs: true,
+	},
+	{
+		Name: "banned-key-stays", Promise: "G4", Says: "Somebody who is banned stays connected.",
+		Edit:   Edit{"handlers/auth.go", "\t\ts.conn.Close(lifecycle.Cause{Code: policyViolation, Text: r.String()})\n", "\t\t_ = lifecycle.Cause{Code: policyViolation}\n"},
+		Suites: also(in("handlers", "TestABannedKeyEndsTheConnection"), "TestABanCatchesAKeyThatAuthenticatesAtTheSameTime"),
+	},
+	{
+		Name: "banned-before-the-key-is-known", Promise: "G4", Says: "A ban between the question and the key does not find the connection.",
+		Edit:   Edit{"handlers/auth.go", "\ts.conn.AddKey(ev.PubKey)\n\ts.pause.At(pause.AuthAdded)\n", "\tbanned := s.writing.MayAuthenticate(ev.PubKey)\n\ts.pause.At(pause.AuthAdded)\n\ts.conn.AddKey(ev.PubKey)\n"},
+		And:    []Edit{{"handlers/auth.go", "if err := s.writing.MayAuthenticate(ev.PubKey); err != nil {", "if err := banned; err != nil {"}},
+		Suites: also(in("handlers", "TestAKeyIsOnTheConnectionBeforeItIsAskedAbout"), "TestABanCatchesAKeyThatAuthenticatesAtTheSameTime"),
 	},
 	{
 		Name: "auth-beside-the-reader", Promise: "G9", Says: "The message behind AUTH is judged without the key.",

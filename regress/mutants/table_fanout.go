@@ -5,17 +5,17 @@ var fanoutMutants = []Mutant{
 	{
 		Name: "begun-after-lookup", Promise: "G6", Says: "A REQ between the lookup and begun finds the event neither stored nor live.",
 		Edit:   Edit{"relay/outbox/follower.go", "\tf.begun.Store(uint64(e.Position))\n\tf.pause.At(pause.FanoutBegun)\n", "\tf.pause.At(pause.FanoutBegun)\n"},
-		And:    []Edit{{"relay/outbox/follower.go", "\tf.applied.Store(uint64(e.Position))\n}", "\tf.begun.Store(uint64(e.Position))\n\tf.applied.Store(uint64(e.Position))\n}"}},
+		And:    []Edit{{"relay/outbox/follower.go", "\tf.applied.reach(e.Position)\n", "\tf.begun.Store(uint64(e.Position))\n\tf.applied.reach(e.Position)\n"}},
 		Suites: in(suites, "TestEventAtTheSeamArrivesOnce"),
 	},
 	{
 		Name: "applied-not-advanced", Promise: "E3", Says: "The follower reads the same rows for ever.",
-		Edit:   Edit{"relay/outbox/follower.go", "\tf.applied.Store(uint64(e.Position))\n}", "}"},
+		Edit:   Edit{"relay/outbox/follower.go", "\tf.applied.reach(e.Position)\n", ""},
 		Suites: in("relay/outbox", "TestStepAppliesEachRowOnceInOrder"),
 	},
 	{
 		Name: "fanout-unfiltered", Promise: "G7", Says: "Every candidate gets the event, also one that did not ask for it.",
-		Edit:   Edit{"relay/outbox/follower.go", "if !e.Matches(h.Filters(), now) {", "if now == 0 {"},
+		Edit:   Edit{"relay/outbox/fanout.go", "if !e.Matches(h.Filters(), now) {", "if now == 0 {"},
 		Suites: also(in("relay/outbox", "TestStepAppliesEachRowOnceInOrder"), "TestStoredAndLiveAnswersAreOneSet"),
 	},
 	{
@@ -25,12 +25,12 @@ var fanoutMutants = []Mutant{
 	},
 	{
 		Name: "ephemeral-not-delivered", Promise: "G7", Says: "Ephemeral events reach nobody.",
-		Edit:   Edit{"relay/outbox/follower.go", " || e.Type == store.EntryEphemeral", ""},
+		Edit:   Edit{"relay/outbox/follower.go", "case store.EntryEvent, store.EntryEphemeral:", "case store.EntryEvent:"},
 		Suites: in("relay/outbox", "TestWhatIsFannedOut"),
 	},
 	{
 		Name: "overflowed-stays-indexed", Promise: "G8", Says: "A subscription that ended as slow stays in the index.",
-		Edit:   Edit{"relay/outbox/follower.go", "\t\t\tf.index.Remove(h)\n", ""},
+		Edit:   Edit{"relay/outbox/fanout.go", "\t\t\tf.index.Remove(h)\n", ""},
 		Suites: also(in("relay/outbox", "TestSubscriptionThatOverflowedLeavesTheIndex"), "TestLiveFrameWithoutRoomEndsThatSubscriptionOnly"),
 	},
 	{
@@ -57,6 +57,41 @@ var fanoutMutants = []Mutant{
 		Name: "failing-never-told", Promise: "E3", Says: "The relay counts as ready while it cannot read its log.",
 		Edit:   Edit{"relay/outbox/follower.go", "f.failing.Store(true)", "f.failing.Store(false) // says nothing"},
 		Suites: in("relay/outbox", "TestBrokenLogIsRetriedAndNothingIsSkipped"),
+	},
+	{
+		Name: "fanout-asks-nobody", Promise: "G4", Says: "Every subscriber sees what is for some.",
+		Edit:   Edit{"relay/outbox/fanout.go", "if sight.May != nil && !sight.May(h.Conn().Keys()) {", "if sight.May == nil && sight.Grant == lifecycle.Undecided {"},
+		Suites: in("relay/outbox", "TestReadersAreJudgedByTheKeysThatTheyHaveThen"),
+	},
+	{
+		Name: "fanout-forgets-the-grant", Promise: "G4", Says: "A live event that was allowed before a revocation is taken after it.",
+		Edit:   Edit{"relay/outbox/fanout.go", "h.Deliver(e.Position, e.Event, grant)", "h.Deliver(e.Position, e.Event, nil)"},
+		Suites: also(in("relay/outbox", "TestFramesCarryTheGrantOfTheirDecision", "TestDecisionFromOutsideHoldsUpNobodyElse"), "TestALiveEventThatWasAllowedBeforeARevocationIsNotTaken"),
+	},
+	{
+		Name: "outside-not-asked", Promise: "G4", Says: "A decision from outside is never asked for.",
+		Edit:   Edit{"relay/outbox/fanout.go", "grant = lifecycle.Undecided", "grant = nil"},
+		Suites: in("relay/outbox", "TestDecisionFromOutsideHoldsUpNobodyElse"),
+	},
+	{
+		Name: "broken-control-row-skipped", Promise: "G4", Says: "Events are fanned out under permissions that were taken away before them.",
+		Edit:   Edit{"relay/outbox/follower.go", "return fmt.Errorf(\"apply control row %d: %w\", e.Position, err)", "f.logger.Error(\"control row\", \"err\", err)"},
+		Suites: in("relay/outbox", "TestControlRowThatCannotBeAppliedStopsTheFollower"),
+	},
+	{
+		Name: "applied-before-in-force", Promise: "G9", Says: "Who waits for a control row goes on before it counts.",
+		Edit:   Edit{"relay/outbox/follower.go", "\tf.begun.Store(uint64(e.Position))\n", "\tf.begun.Store(uint64(e.Position))\n\tf.applied.reach(e.Position)\n"},
+		Suites: in("relay/outbox", "TestControlRowsAreAppliedAtTheirPosition"),
+	},
+	{
+		Name: "waiter-misses-its-row", Promise: "G9", Says: "Who begins to wait while its row is applied waits for ever.",
+		Edit:   Edit{"relay/outbox/progress.go", "if p.position() >= at { // race", "if false { // race"},
+		Suites: in("relay/outbox", "TestWaitersRaceTheFollower"), Hangs: true,
+	},
+	{
+		Name: "waiters-stay", Promise: "G10", Says: "Who gives up waiting leaves something behind.",
+		Edit:   Edit{"relay/outbox/progress.go", "\t\tp.leave(g)\n", ""},
+		Suites: in("relay/outbox", "TestWhoGivesUpLeavesNothing"),
 	},
 
 	{

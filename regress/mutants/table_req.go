@@ -44,33 +44,33 @@ var reqMutants = []Mutant{
 	},
 	{
 		Name: "re-check-removes-nothing", Promise: "G1", Says: "A handle that was closed meanwhile stays in the index.",
-		Edit:   Edit{"handlers/req.go", "\t\ts.index.Remove(h)\n\t\treturn\n\t}\n\ta := s.begun()", "\t\treturn\n\t}\n\ta := s.begun()"},
+		Edit:   Edit{"handlers/req.go", "\t\ts.index.Remove(h)\n\t\treturn\n\t}\n\ta := s.progress.Begun()", "\t\treturn\n\t}\n\ta := s.progress.Begun()"},
 		Suites: in(suites, "TestCloseDuringReplayLeavesNoZombie"),
 	},
 	{
 		Name: "a-before-index", Promise: "G6", Says: "An event that is begun between A and the index is neither stored nor live.",
-		Edit:   Edit{"handlers/req.go", "\ts.pause.At(pause.ReqStarted)\n", "\ta := s.begun()\n\ts.pause.At(pause.ReqStarted)\n"},
-		And:    []Edit{{"handlers/req.go", "\ta := s.begun()\n\th.Begin(a)\n", "\th.Begin(a)\n"}},
+		Edit:   Edit{"handlers/req.go", "\ts.pause.At(pause.ReqStarted)\n", "\ta := s.progress.Begun()\n\ts.pause.At(pause.ReqStarted)\n"},
+		And:    []Edit{{"handlers/req.go", "\ta := s.progress.Begun()\n\th.Begin(a)\n", "\th.Begin(a)\n"}},
 		Suites: in(suites, "TestEventAtTheSeamArrivesOnce"),
 	},
 	{
 		Name: "snapshot-before-a", Promise: "G6", Says: "An event that is committed between the snapshot and A is neither stored nor live.",
-		Edit:   Edit{"handlers/req.go", "\ts.pause.At(pause.ReqSnapshot)\n", "\ts.pause.At(pause.ReqSnapshot)\n\ta = s.begun()\n\th.Begin(a)\n"},
+		Edit:   Edit{"handlers/stored.go", "\ts.pause.At(pause.ReqSnapshot)\n", "\ts.pause.At(pause.ReqSnapshot)\n\ta = s.progress.Begun()\n\th.Begin(a)\n"},
 		Suites: in(suites, "TestEventAtTheSeamArrivesOnce"),
 	},
 	{
 		Name: "a-not-begun", Promise: "G6", Says: "What is stored up to A comes live as well.",
-		Edit:   Edit{"handlers/req.go", "\ta := s.begun()\n\th.Begin(a)\n", "\ta := s.begun()\n\th.Begin(0)\n"},
+		Edit:   Edit{"handlers/req.go", "\ta := s.progress.Begun()\n\th.Begin(a)\n", "\ta := s.progress.Begun()\n\th.Begin(0)\n"},
 		Suites: in(suites, "TestEventAtTheSeamArrivesOnce"),
 	},
 	{
 		Name: "above-a-not-skipped", Promise: "G6", Says: "What is committed between A and the snapshot comes stored and live.",
-		Edit:   Edit{"handlers/req.go", "if r.Position > a { // race: commit", "if false { // race: commit"},
+		Edit:   Edit{"handlers/stored.go", "if r.Position > a { // race: commit", "if false { // race: commit"},
 		Suites: in(suites, "TestEventAtTheSeamArrivesOnce"),
 	},
 	{
 		Name: "begun-before-restart", Promise: "G8", Says: "What arrives before the hold is emptied is neither held nor read.",
-		Edit:   Edit{"handlers/req.go", "\t\th.Restart()\n\t\ts.pause.At(pause.ReqRestarted)\n\t\tb := s.begun()\n", "\t\tb := s.begun()\n\t\ts.pause.At(pause.ReqRestarted)\n\t\th.Restart()\n"},
+		Edit:   Edit{"handlers/req.go", "\t\th.Restart()\n\t\ts.pause.At(pause.ReqRestarted)\n\t\tb := s.progress.Begun()\n", "\t\tb := s.progress.Begun()\n\t\ts.pause.At(pause.ReqRestarted)\n\t\th.Restart()\n"},
 		Suites: in(suites, "TestHoldOverflowIsReadFromTheLog", "TestEventWhileTheHoldIsReadAgainArrivesOnce"),
 	},
 	{
@@ -80,12 +80,12 @@ var reqMutants = []Mutant{
 	},
 	{
 		Name: "log-read-beyond-begun", Promise: "G6", Says: "What the log holds beyond the begun position comes twice.",
-		Edit:   Edit{"handlers/req.go", "if e.Position > upTo {", "if false {"},
+		Edit:   Edit{"handlers/stored.go", "if e.Position > upTo {", "if false {"},
 		Suites: in(suites, "TestEventWhileTheHoldIsReadAgainArrivesOnce"),
 	},
 	{
 		Name: "log-read-unfiltered", Promise: "G7", Says: "After an overflow a client gets what it did not ask for.",
-		Edit:   Edit{"handlers/req.go", "if !e.Matches(h.Filters(), s.now().Unix()) {", "if e.Event == nil {"},
+		Edit:   Edit{"handlers/stored.go", "if !e.Matches(h.Filters(), s.now().Unix()) {", "if e.Event == nil {"},
 		Suites: in(suites, "TestHoldOverflowIsReadFromTheLog"),
 	},
 	{
@@ -110,12 +110,12 @@ var reqMutants = []Mutant{
 	},
 	{
 		Name: "close-error-ignored", Promise: "G6", Says: "An iterator that failed at its end passes for a whole answer.",
-		Edit:   Edit{"handlers/req.go", "defer func() { err = errors.Join(err, rows.Close()) }()", "defer func() { _ = rows.Close() }()"},
+		Edit:   Edit{"handlers/stored.go", "defer func() { err = errors.Join(err, rows.Close()) }()", "defer func() { _ = rows.Close() }()"},
 		Suites: in(suites, "TestFailedQueryIsClosedAndNeverEOSE"),
 	},
 	{
 		Name: "hint-always-finish", Promise: "G6", Says: "EOSE says that all was sent although a limit hid events.",
-		Edit:   Edit{"handlers/req.go", "return rows.Hint(), nil", "return wire.HintFinish, nil"},
+		Edit:   Edit{"handlers/stored.go", "return rows.Hint(), failed()", "return wire.HintFinish, failed()"},
 		Suites: in(suites, "TestEOSESaysWhetherALimitHidEvents"),
 	},
 	{
@@ -180,8 +180,68 @@ var reqMutants = []Mutant{
 	},
 	{
 		Name: "read-rules-not-asked", Promise: "NIP-42", Says: "A relay that answers authenticated clients only answers everybody.",
-		Edit:   Edit{"handlers/req.go", "return s.access.MayRead(s.Keys(), filters)", "return nil"},
+		Edit:   Edit{"handlers/req.go", "return s.reading.MayRead(s.conn.Keys(), filters)", "return nil"},
 		Suites: in("handlers", "TestAuthenticationHoldsForTheNextMessage"),
+	},
+	{
+		Name: "not-judged-again", Promise: "G4", Says: "A REQ that was judged before a revocation, and reserved after it, goes on.",
+		Edit:   Edit{"handlers/req.go", "if s.reading.Version() != version && !s.mayStill(h) {", "if s.reading.Version() == version+1<<40 && !s.mayStill(h) {"},
+		Suites: in(suites, "TestAREQThatWasJudgedBeforeARevocationIsEnded"),
+	},
+	{
+		Name: "version-read-late", Promise: "G4", Says: "A revocation between judging and the version is overlooked.",
+		Edit:   Edit{"handlers/req.go", "\tversion := s.reading.Version() // before the filters are judged\n", ""},
+		And:    []Edit{{"handlers/req.go", "\ts.pause.At(pause.ReqJudged)\n", "\ts.pause.At(pause.ReqJudged)\n\tversion := s.reading.Version()\n"}},
+		Suites: in(suites, "TestAREQThatWasJudgedBeforeARevocationIsEnded"),
+	},
+	{
+		Name: "snapshot-ahead-of-control", Promise: "G4", Says: "A query shows events from after a revocation that is not in force yet.",
+		Edit:   Edit{"handlers/stored.go", "if err != nil || s.progress.Applied() >= info.Control {", "if err != nil || info.Control > 0 {"},
+		Suites: also(in("handlers", "TestAQueryWaitsForTheControlRowsOfItsSnapshot"), "TestAQueryShowsNothingFromAfterARevocation"),
+	},
+	{
+		Name: "control-before-snapshot", Promise: "G4", Says: "A revocation between the look at the log and the snapshot is not waited for.",
+		Edit:   Edit{"handlers/count.go", "\ts.pause.At(pause.ReqSnapshot)\n\tif err := s.caughtUp(ctx); err != nil {\n\t\treturn 0, false, err\n\t}\n", "\ts.pause.At(pause.ReqSnapshot)\n"},
+		And:    []Edit{{"handlers/count.go", "\tsnap, err := s.store.Snapshot(ctx)\n", "\tif err := s.caughtUp(ctx); err != nil {\n\t\treturn 0, false, err\n\t}\n\tsnap, err := s.store.Snapshot(ctx)\n"}},
+		Suites: in("handlers", "TestACountWaitsForWhateverItsSnapshotHolds"),
+	},
+	{
+		Name: "stored-without-grant", Promise: "G4", Says: "A stored event that was allowed before a revocation is taken after it.",
+		Edit:   Edit{"handlers/stored.go", "h.Replay(ctx, ev, sight.Grant)", "h.Replay(ctx, ev, nil)"},
+		Suites: in(suites, "TestAStoredEventThatWasAllowedBeforeARevocationIsNotTaken"),
+	},
+	{
+		Name: "stored-not-decided", Promise: "G4", Says: "Whoever may ask sees every stored event.",
+		Edit:   Edit{"handlers/stored.go", "if !may || err != nil {", "if err != nil {"},
+		Suites: in(suites, "TestAStoredEventThatWasAllowedBeforeARevocationIsNotTaken"),
+	},
+	{
+		Name: "hidden-takes-the-limit", Promise: "NIP-29", Says: "A reader learns from the limit how much there is that it may not see.",
+		Edit:   Edit{"handlers/stored.go", ", Visible: visible,", ","},
+		And:    []Edit{{"handlers/stored.go", "visible, failed := s.reading", "_, failed := s.reading"}},
+		Suites: in("handlers", "TestWhatIsNotVisibleIsNeitherSentNorCounted"),
+	},
+	{
+		Name: "hidden-is-counted", Promise: "NIP-29", Says: "COUNT reveals what REQ hides.",
+		Edit:   Edit{"handlers/count.go", "snap.Count(ctx, filters, most, visible)", "snap.Count(ctx, filters, most, nil)"},
+		And:    []Edit{{"handlers/count.go", "visible, failed :=", "_, failed :="}},
+		Suites: in("handlers", "TestWhatIsNotVisibleIsNeitherSentNorCounted"),
+	},
+	{
+		Name: "undecidable-is-hidden", Promise: "G6", Says: "A query about which nobody can decide passes for an empty one.",
+		Edit:   Edit{"handlers/stored.go", "return rows.Hint(), failed()", "return rows.Hint(), nil"},
+		And:    []Edit{{"handlers/stored.go", "visible, failed :=", "visible, _ :="}},
+		Suites: in("handlers", "TestAQueryAboutWhichNobodyCanDecideFails"),
+	},
+	{
+		Name: "count-of-two-states", Promise: "G4", Says: "A COUNT is answered under permissions that were taken away.",
+		Edit:   Edit{"handlers/count.go", "if err != nil || s.reading.Version() == version { // race", "if err != nil || s.reading.Version() >= version { // race"},
+		Suites: in("handlers", "TestACountDuringWhichPermissionsMoveIsCountedAgain"),
+	},
+	{
+		Name: "undecidable-stays-indexed", Promise: "G10", Says: "A subscription that ended because nobody could decide stays in the index.",
+		Edit:   Edit{"handlers/handlers.go", "\th.index.Remove(x)\n", ""},
+		Suites: in("handlers", "TestAFrameAboutWhichNobodyCanDecideEndsItsSubscription"),
 	},
 	{
 		Name: "count-unchecked", Promise: "NIP-45", Says: "COUNT tells what REQ refuses.",

@@ -39,13 +39,13 @@ func TestLastREQOfABurstWins(t *testing.T) {
 }
 
 func burst(t *testing.T, w *world, at pause.Point, backwards bool) {
-	const last = 5
-	for kind := 1; kind <= last; kind++ {
+	const first, last = 41, 45
+	for kind := first; kind <= last; kind++ {
 		w.Commit(t, note(kind, kind))
 	}
 	w.Step(t)
 	var queries []*task
-	for kind := 1; kind <= last; kind++ {
+	for kind := first; kind <= last; kind++ {
 		q := w.send(at, req("x", kind))
 		require.True(t, q.parked())
 		queries = append(queries, q)

@@ -87,13 +87,18 @@ func (k *task) ended() bool {
 // parked reports whether somebody has reached the task's point.
 func (k *task) parked() bool { return k.stop != nil && k.stop.Parked() }
 
-// finish lets the task go on and expects it to end.
-func (k *task) finish(t *testing.T) {
-	t.Helper()
+// release lets the task go on, which may wait for something else then.
+func (k *task) release() {
 	if k.stop != nil {
 		k.stop.Release()
 	}
 	synctest.Wait()
+}
+
+// finish lets the task go on and expects it to end.
+func (k *task) finish(t *testing.T) {
+	t.Helper()
+	k.release()
 	require.True(t, k.ended(), "the task does not end")
 }
 
@@ -173,12 +178,7 @@ func publish(t *testing.T, n int, tags ...nostr.Tag) (msg string, ev *wire.Event
 // authMessage answers the client's challenge (NIP-42).
 func authMessage(t *testing.T, w *world) string {
 	t.Helper()
-	e := nostr.Event{
-		Kind: nostr.KindClientAuthentication, CreatedAt: nostr.Timestamp(time.Now().Unix()),
-		Tags: nostr.Tags{{"relay", "ws://relay.test"}, {"challenge", w.client.Challenge}},
-	}
-	require.NoError(t, e.Sign(secretKey))
-	return string(wire.AppendAuthMessage(nil, wire.NewEvent(e)))
+	return w.client.AuthMessage(t, secretKey)
 }
 
 // req returns a REQ of id for one kind.

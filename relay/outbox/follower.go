@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync/atomic"
@@ -25,6 +26,18 @@ type Index interface {
 	Remove(h *lifecycle.Handle) bool
 }
 
+// Access says who may see an event.
+type Access interface {
+	Sight(ev *wire.Event) lifecycle.Sight
+}
+
+// Controls takes in control rows, in position order: permissions change, and what
+// depended on them ends, before Apply returns. A row whose Apply failed is given
+// again.
+type Controls interface {
+	Apply(ctx context.Context, e *store.Entry) error
+}
+
 // Metrics counts what the follower does.
 type Metrics interface {
 	Position(begun, applied uint64)
@@ -43,40 +56,45 @@ const (
 
 // Options make a Follower. Everything but Pause must be set.
 type Options struct {
-	Log     Log
-	Index   Index
-	Metrics Metrics
-	Now     func() time.Time
-	Logger  *slog.Logger
-	Start   store.Position // rows up to it are stored and were never live here
-	Pause   *pause.Hook
+	Log      Log
+	Index    Index
+	Access   Access
+	Controls Controls
+	Metrics  Metrics
+	Now      func() time.Time
+	Logger   *slog.Logger
+	Start    store.Position // rows up to it were applied before, or never live here
+	Pause    *pause.Hook
 }
 
 // Follower applies the log in position order.
 type Follower struct {
 	// Set at construction, never changed.
-	log     Log
-	index   Index
-	metrics Metrics
-	now     func() time.Time
-	logger  *slog.Logger
-	pause   *pause.Hook
+	log      Log
+	index    Index
+	access   Access
+	controls Controls
+	metrics  Metrics
+	now      func() time.Time
+	logger   *slog.Logger
+	pause    *pause.Hook
 
 	// Owned by the goroutine that calls Step.
 	candidates []*lifecycle.Handle
 
 	begun   atomic.Uint64
-	applied atomic.Uint64
-	failing atomic.Bool // the last read of the log failed
+	applied progress
+	failing atomic.Bool // the last Step failed
 }
 
 // New returns a follower that stands at o.Start.
 func New(o Options) *Follower {
 	f := &Follower{
-		log: o.Log, index: o.Index, metrics: o.Metrics, now: o.Now, logger: o.Logger, pause: o.Pause,
+		log: o.Log, index: o.Index, access: o.Access, controls: o.Controls,
+		metrics: o.Metrics, now: o.Now, logger: o.Logger, pause: o.Pause,
 	}
 	f.begun.Store(uint64(o.Start))
-	f.applied.Store(uint64(o.Start))
+	f.applied.reach(o.Start)
 	f.metrics.Position(uint64(o.Start), uint64(o.Start))
 	return f
 }
@@ -85,9 +103,16 @@ func New(o Options) *Follower {
 func (f *Follower) Begun() store.Position { return store.Position(f.begun.Load()) }
 
 // Applied returns the position that the follower is done with.
-func (f *Follower) Applied() store.Position { return store.Position(f.applied.Load()) }
+func (f *Follower) Applied() store.Position { return f.applied.position() }
 
-// Failing reports whether the log could not be read the last time.
+// Await blocks until the follower is done with position at, or ctx ends; it
+// returns the context's error then. It costs little when that is so already.
+func (f *Follower) Await(ctx context.Context, at store.Position) error {
+	return f.applied.await(ctx, at)
+}
+
+// Failing reports whether the log could not be read, or a control row not be
+// applied, the last time.
 func (f *Follower) Failing() bool { return f.failing.Load() }
 
 // Run follows the log until ctx ends.
@@ -98,7 +123,7 @@ func (f *Follower) Run(ctx context.Context) {
 		switch {
 		case err != nil && ctx.Err() == nil:
 			f.failing.Store(true)
-			f.logger.Error("log cannot be read", "position", f.Applied(), "err", err)
+			f.logger.Error("log cannot be followed", "position", f.Applied(), "err", err)
 			wait(ctx, nil, rand.N(backoff)+backoff/2)
 			backoff = min(2*backoff, maxBackoff)
 			continue
@@ -121,49 +146,42 @@ func wait(ctx context.Context, wake <-chan struct{}, d time.Duration) {
 	}
 }
 
-// Step reads the next rows and applies them. It returns how many there were.
+// Step reads the next rows and applies them. It returns how many it applied, and
+// stops before a control row that could not be.
 func (f *Follower) Step(ctx context.Context) (int, error) {
 	entries, err := f.log.ReadLog(ctx, f.Applied(), batchSize)
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("read log: %w", err)
 	}
-	for i := range entries {
-		f.apply(&entries[i])
+	n := 0
+	for ; n < len(entries) && err == nil; n++ {
+		err = f.apply(ctx, &entries[n])
+	}
+	if err != nil {
+		n-- // the row is not applied
 	}
 	if len(entries) > 0 {
-		f.metrics.Position(f.begun.Load(), f.applied.Load())
+		f.metrics.Position(f.begun.Load(), uint64(f.Applied()))
 	}
-	return len(entries), nil
+	return n, err
 }
 
-// apply fans one row out. begun comes before the lookup, always: a REQ that
-// reads an older begun is in the index by then.
-func (f *Follower) apply(e *store.Entry) {
+// apply does what follows from one row. begun comes before the lookup, always: a
+// REQ that reads an older begun is in the index by then. A control row that cannot
+// be applied stops everything behind it: nobody may see an event under permissions
+// that were taken away before it.
+func (f *Follower) apply(ctx context.Context, e *store.Entry) error {
 	f.pause.At(pause.FanoutRead)
 	f.begun.Store(uint64(e.Position))
 	f.pause.At(pause.FanoutBegun)
-	if e.Type == store.EntryEvent || e.Type == store.EntryEphemeral {
+	switch e.Type {
+	case store.EntryEvent, store.EntryEphemeral:
 		f.fanout(e)
-	}
-	f.applied.Store(uint64(e.Position))
-}
-
-func (f *Follower) fanout(e *store.Entry) {
-	now := f.now().Unix()
-	f.candidates = f.index.Candidates(f.candidates[:0], e.Event)
-	f.pause.At(pause.FanoutSelected)
-	for _, h := range f.candidates {
-		if !e.Matches(h.Filters(), now) {
-			continue
-		}
-		f.pause.At(pause.FanoutDecided)
-		switch h.Deliver(e.Position, e.Event, nil) {
-		case lifecycle.Ended:
-			f.index.Remove(h)
-			f.metrics.SubscriptionEnded("slow")
-		case lifecycle.Dropped:
-			f.metrics.FrameDropped("stale")
+	case store.EntryControl:
+		if err := f.controls.Apply(ctx, e); err != nil {
+			return fmt.Errorf("apply control row %d: %w", e.Position, err)
 		}
 	}
-	clear(f.candidates)
+	f.applied.reach(e.Position)
+	return nil
 }

@@ -68,11 +68,39 @@ func (l *spoilt) Changed() <-chan struct{} {
 	return l.Fake.Changed()
 }
 
+// policy says who may see an event, and takes control rows in.
+type policy struct {
+	sight func(ev *wire.Event) lifecycle.Sight // nil: everybody may see everything
+	asked int                                  // calls of Sight
+
+	apply   func(e *store.Entry) error // nil: nothing happens
+	applied []store.Position           // of the rows that were taken in
+}
+
+func (p *policy) Sight(ev *wire.Event) lifecycle.Sight {
+	p.asked++
+	if p.sight == nil {
+		return lifecycle.Sight{}
+	}
+	return p.sight(ev)
+}
+
+func (p *policy) Apply(_ context.Context, e *store.Entry) error {
+	if p.apply != nil {
+		if err := p.apply(e); err != nil {
+			return err
+		}
+	}
+	p.applied = append(p.applied, e.Position)
+	return nil
+}
+
 // world is one follower over a fake store.
 type world struct {
 	*outbox.Follower
 	log    *spoilt
 	index  *handles
+	policy *policy
 	counts *counts
 	conn   *lifecycle.Conn
 }
@@ -81,11 +109,12 @@ type world struct {
 func in(t *testing.T, start store.Position, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{log: &spoilt{Fake: storetest.NewFake(time.Now)}, index: &handles{}, counts: &counts{}}
+		w := &world{log: &spoilt{Fake: storetest.NewFake(time.Now)}, index: &handles{}, policy: &policy{}, counts: &counts{}}
 		w.Follower = outbox.New(outbox.Options{
-			Log: w.log, Index: w.index, Metrics: w.counts, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Start: start,
+			Log: w.log, Index: w.index, Access: w.policy, Controls: w.policy, Metrics: w.counts,
+			Now: time.Now, Logger: slog.New(slog.DiscardHandler), Start: start,
 		})
-		w.conn = lifecycle.NewConn(t.Context(), lifecycle.Options{ID: 1, Limits: lifecycle.Limits{
+		w.conn = lifecycle.NewConn(t.Context(), lifecycle.Options{ID: 1, Sight: func(ev *wire.Event) lifecycle.Sight { return w.policy.Sight(ev) }, Limits: lifecycle.Limits{
 			QueueFrames: 16, QueueBytes: 1 << 20, HoldFrames: 4, HoldBytes: 1 << 16, Subscriptions: 4, Weight: 1 << 16, Queries: 1,
 			Pending: 1, PendingBytes: 1, RoomTimeout: time.Second,
 		}})

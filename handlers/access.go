@@ -1,0 +1,53 @@
+package handlers
+
+import (
+	"context"
+
+	"fencepost/lifecycle"
+	"fencepost/relay/store"
+	"fencepost/relay/wire"
+)
+
+// Writing says who may act. Refusals are a wire.Reason; any other error is an
+// internal one. An error that is Accepted is a yes.
+type Writing interface {
+	// MayAuthenticate says whether the holder of key may be here.
+	MayAuthenticate(key string) error
+	// MaySubmit refuses what is hopeless, from what ev claims: its id and signature
+	// have not been checked. It does not block.
+	MaySubmit(keys []string, ev *wire.Event) error
+	// Plan decides about a verified event and returns what is to be committed for
+	// it, with the terms that the decision rests on.
+	Plan(ctx context.Context, keys []string, ev *wire.Event) (store.Write, error)
+}
+
+// Reading says who may see what.
+type Reading interface {
+	// Version moves after permissions were taken away and before those are looked
+	// for who depended on them.
+	Version() uint64
+	// MayRead refuses filters of which all is closed to the holder of keys.
+	MayRead(keys []string, filters []*wire.Filter) error
+	// Visible returns what the store leaves out (nil: nothing), and an error that
+	// is set, once the query is over, when that could not be told.
+	Visible(ctx context.Context, keys []string, filters []*wire.Filter) (visible func(*wire.Event) bool, failed func() error)
+	// Sight says who may see ev.
+	Sight(ev *wire.Event) lifecycle.Sight
+}
+
+// Progress is how far this relay has followed the log.
+type Progress interface {
+	// Begun is A of a REQ: committed, and not below what the fan-out has begun.
+	Begun() store.Position
+	// Applied is how far control rows are in force here.
+	Applied() store.Position
+	// Await blocks until Applied has reached at, or ctx ends.
+	Await(ctx context.Context, at store.Position) error
+}
+
+// Accepted is an error that means OK true with a text: there is nothing to
+// commit, or, beside a write, what to say once that is done.
+type Accepted interface {
+	error
+	Accepted() wire.Reason
+}

@@ -1,0 +1,143 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"fencepost/lifecycle"
+	"fencepost/lifecycle/pause"
+	"fencepost/relay/store"
+	"fencepost/relay/wire"
+)
+
+// pageSize is how many stored events are read before the next pause point.
+const pageSize = 64
+
+// errBehind ends a query for which this relay does not get its permissions in time.
+var errBehind = wire.Because(wire.Failed, "the relay does not follow its log, try again")
+
+// sendStored queues what the snapshot holds up to a, newest first.
+func (s *Session) sendStored(ctx context.Context, h *lifecycle.Handle, a store.Position) (hint wire.Hint, err error) {
+	begin, sent := s.now(), 0
+	snap, err := s.store.Snapshot(ctx)
+	if err != nil {
+		return wire.HintUnknown, err
+	}
+	defer func() { err = errors.Join(err, snap.Close()) }()
+	s.pause.At(pause.ReqSnapshot)
+	if err := s.caughtUp(ctx); err != nil {
+		return wire.HintUnknown, err
+	}
+	visible, failed := s.reading.Visible(ctx, s.conn.Keys(), h.Filters())
+	l := s.limits.Load()
+	work := budget{left: l.QueryTimeout}
+	var rows store.Rows
+	err = work.spend(ctx, func(ctx context.Context) (err error) {
+		rows, err = snap.Query(ctx, h.Filters(), store.QueryOptions{
+			MaxLimit: l.MaxLimit, DefaultLimit: l.DefaultLimit, MaxTotal: l.MaxTotal, Visible: visible,
+		})
+		return err
+	})
+	if err != nil {
+		return wire.HintUnknown, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	defer func() { s.metrics.Query(s.now().Sub(begin), sent) }()
+
+	for page := []store.Record(nil); ; {
+		err = work.spend(ctx, func(ctx context.Context) (err error) {
+			page, err = rows.Next(ctx, page[:0], pageSize)
+			return err
+		})
+		if errors.Is(err, io.EOF) {
+			return rows.Hint(), failed()
+		}
+		if err != nil {
+			return wire.HintUnknown, err
+		}
+		s.pause.At(pause.ReqPage)
+		n, err := s.replayPage(ctx, h, page, a)
+		sent += n
+		if err != nil {
+			return wire.HintUnknown, err
+		}
+	}
+}
+
+// replayPage queues the records up to a; those above arrive live.
+func (s *Session) replayPage(ctx context.Context, h *lifecycle.Handle, page []store.Record, a store.Position) (sent int, err error) {
+	for _, r := range page {
+		if r.Position > a { // race: commit between A and the snapshot
+			continue
+		}
+		shown, err := s.show(ctx, h, r.Event)
+		if err != nil {
+			return sent, err
+		}
+		if shown {
+			sent++
+		}
+	}
+	return sent, nil
+}
+
+// show queues a stored event if the reader may see it, under the grant that says
+// so: the writer asks again when that no longer holds (G4).
+func (s *Session) show(ctx context.Context, h *lifecycle.Handle, ev *wire.Event) (shown bool, err error) {
+	sight := s.reading.Sight(ev)
+	may, err := sight.Decide(ctx, s.conn.Keys())
+	if !may || err != nil {
+		return false, err
+	}
+	s.pause.At(pause.ReqDecided)
+	return true, h.Replay(ctx, ev, sight.Grant)
+}
+
+// caughtUp waits until every control row is in force here that is committed by
+// now, and so all that the caller's snapshot can hold: it could show an event from
+// after a revocation to somebody from whom that has not been taken here yet.
+func (s *Session) caughtUp(ctx context.Context) error {
+	info, err := s.store.Log(ctx)
+	if err != nil || s.progress.Applied() >= info.Control {
+		return err
+	}
+	bounded, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err = s.progress.Await(bounded, info.Control)
+	if err != nil && ctx.Err() == nil {
+		return errBehind
+	}
+	return err
+}
+
+// sendLog queues the matching events of the log above after, up to upTo, which
+// is committed.
+func (s *Session) sendLog(ctx context.Context, h *lifecycle.Handle, after, upTo store.Position) error {
+	if err := s.caughtUp(ctx); err != nil {
+		return err
+	}
+	for after < upTo {
+		entries, err := s.store.ReadLog(ctx, after, pageSize)
+		if err != nil {
+			return err
+		}
+		if len(entries) == 0 {
+			return fmt.Errorf("log ends at %d, before the begun position %d", after, upTo)
+		}
+		for _, e := range entries {
+			if e.Position > upTo {
+				return nil
+			}
+			if !e.Matches(h.Filters(), s.now().Unix()) {
+				continue
+			}
+			if _, err := s.show(ctx, h, e.Event); err != nil {
+				return err
+			}
+		}
+		after = entries[len(entries)-1].Position
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"fencepost/relay/store"
+	"fencepost/relay/wire"
+)
+
+// lookup finds single events in the store, for those who decide about others.
+type lookup struct {
+	store store.Store
+	self  string // the relay's public key, hex
+}
+
+// find returns the stored event with that id.
+func (l lookup) find(ctx context.Context, id string) (*wire.Event, bool, error) {
+	return l.first(ctx, nostr.Filter{IDs: []string{id}})
+}
+
+// listed returns the created_at of the stored list of members of a group (NIP-29).
+func (l lookup) listed(ctx context.Context, group string) (createdAt int64, ok bool, err error) {
+	const list = 39002
+	ev, ok, err := l.first(ctx, nostr.Filter{
+		Kinds: []int{list}, Authors: []string{l.self}, Tags: nostr.TagMap{"d": {group}},
+	})
+	if !ok || err != nil {
+		return 0, false, err
+	}
+	return int64(ev.CreatedAt), true, nil
+}
+
+// first returns the newest stored event that a filter matches.
+func (l lookup) first(ctx context.Context, f nostr.Filter) (ev *wire.Event, ok bool, err error) {
+	snap, err := l.store.Snapshot(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { err = errors.Join(err, snap.Close()) }()
+	rows, err := snap.Query(ctx, []*wire.Filter{wire.NewFilter(f)}, store.QueryOptions{MaxTotal: 1})
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for {
+		found, err := rows.Next(ctx, nil, 1)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, false, nil
+		case err != nil:
+			return nil, false, err
+		case len(found) > 0: // none: the next one takes a long scan
+			return found[0].Event, true, nil
+		}
+	}
+}
+
+// prefixed returns some stored events whose ids begin with prefix.
+func (l lookup) prefixed(ctx context.Context, prefix string) (events []*wire.Event, err error) {
+	const most = 16 // of random ids two hardly ever share eight digits
+	snap, err := l.store.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, snap.Close()) }()
+	found, err := snap.Prefixed(ctx, prefix, most)
+	for _, r := range found {
+		events = append(events, r.Event)
+	}
+	return events, err
+}

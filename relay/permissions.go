@@ -1,0 +1,90 @@
+package relay
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"fencepost/lifecycle"
+	"fencepost/relay/access"
+	"fencepost/relay/access/group"
+	"fencepost/relay/config"
+	"fencepost/relay/store"
+)
+
+// permissions are who may do what.
+type permissions struct {
+	self   string // the relay's public key, hex
+	policy *access.Policy
+	book   *group.Book
+	cutter *access.Cutter
+	scribe *group.Scribe
+}
+
+// newPermissions returns those that hold at the end of the log, as of now.
+func newPermissions(ctx context.Context, c config.Config, key identity, s store.Store, log *slog.Logger) (*permissions, error) {
+	look := lookup{store: s, self: key.public}
+	book, err := group.New(group.Options{
+		Self: key.public, Sign: key.sign, Now: time.Now, Find: look.find, Prefixed: look.prefixed, Rules: groupRules(c),
+	})
+	if err != nil {
+		return nil, err
+	}
+	scribe, err := group.NewScribe(group.ScribeOptions{
+		Book: book, Append: s.Append, Stored: look.listed, Now: time.Now, Logger: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p := &permissions{self: key.public, book: book, scribe: scribe, policy: access.New(access.Options{
+		Self: key.public, Sign: key.sign, Rules: accessRules(c), Groups: book, Now: time.Now,
+	})}
+	return p, p.rebuild(ctx, s)
+}
+
+// rebuild applies all control rows.
+func (p *permissions) rebuild(ctx context.Context, s store.Store) error {
+	const page = 1000
+	for after := store.Position(0); ; {
+		rows, err := s.ReadControl(ctx, after, page)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		for i := range rows {
+			if _, err := p.policy.Apply(&rows[i]); err != nil {
+				return err
+			}
+		}
+		after = rows[len(rows)-1].Position
+	}
+}
+
+// cut makes p end what depends on permissions that are taken away.
+func (p *permissions) cut(o access.CutterOptions) {
+	o.Policy = p.policy
+	p.cutter = access.NewCutter(o)
+}
+
+// reload makes the rules of c hold, for what is under way as well.
+func (p *permissions) reload(c config.Config) {
+	p.book.SetRules(groupRules(c))
+	p.policy.SetRules(accessRules(c))
+	p.cutter.Recheck()
+}
+
+// start runs what permissions have to do by themselves.
+func (p *permissions) start(g *lifecycle.Group) { g.Go("scribe", p.scribe.Run) }
+
+func accessRules(c config.Config) access.Rules {
+	return access.Rules{
+		Require: access.Require(c.Auth.Require), Members: access.Members(c.Membership.Require),
+		Operator: c.Relay.PubKey, URLs: c.Relay.URLs,
+	}
+}
+
+func groupRules(c config.Config) group.Rules {
+	return group.Rules{
+		Create: group.Creation(c.Groups.Create), MaxAge: c.Groups.MaxAge,
+		MaxGroups: c.Groups.Max, MaxMembers: c.Groups.MaxMembers, MaxPins: c.Groups.MaxPins,
+	}
+}
