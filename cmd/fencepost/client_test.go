@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"net"
 	"strings"
@@ -110,4 +111,34 @@ func TestPublishWaitsForARelayThatIsBeingStarted(t *testing.T) {
 	startRelay(t, func(c *config.Config) { c.Listen = address })
 	got := <-published
 	require.Zero(t, got.Code, got.Stderr)
+}
+
+func TestAdminManagesARelay(t *testing.T) {
+	t.Parallel()
+	url := startRelay(t, func(c *config.Config) { c.Relay.PubKey, c.Membership.Require = publicHex, config.RequireWrite })
+	admin := func(env []string, args ...string) main.Result {
+		return main.RunWith(t.Context(), nil, env, append([]string{"admin", url}, args...)...)
+	}
+	member := []string{"NOSTR_SECRET_KEY=" + strings.Repeat("2", 64)}
+	key := strings.TrimSpace(main.RunWith(t.Context(), nil, member, "key", "show").Stdout)
+	publish := func(args ...string) main.Result {
+		return main.RunWith(t.Context(), nil, member, append([]string{"publish", url}, args...)...)
+	}
+	require.Contains(t, publish("x").Stderr, "restricted:")
+	require.Contains(t, admin(member, "allowpubkey", key).Stderr, "restricted: only the operator")
+
+	created := admin(withSecret, "createclaim")
+	require.Zero(t, created.Code, created.Stderr)
+	var claim struct{ Claim string }
+	require.NoError(t, json.Unmarshal([]byte(created.Stdout), &claim))
+	joined := publish("", "--kind=28934", "--tag=-", "--tag=claim,"+claim.Claim)
+	require.Zero(t, joined.Code, joined.Stderr)
+	require.Zero(t, publish("x").Code, "in force when the answer comes")
+	require.Contains(t, admin(withSecret, "listallowedpubkeys").Stdout, key)
+
+	require.Equal(t, "true\n", admin(withSecret, "blockip", "127.0.0.1").Stdout)
+	require.Contains(t, publish("x").Stderr, "403")
+	require.Equal(t, "true\n", admin(withSecret, "unblockip", "127.0.0.1").Stdout, "the operator's calls get through")
+	require.Equal(t, "true\n", admin(withSecret, "banpubkey", key, "spam").Stdout)
+	require.Contains(t, publish("x").Stderr, "blocked:")
 }
