@@ -91,8 +91,10 @@ func (p *Policy) isBannedLocked(key string) bool {
 
 // isMemberLocked counts the operator, and the relay itself, among the members.
 func (p *Policy) isMemberLocked(key string) bool {
-	_, member := p.state.members[key]
-	return member || key != "" && (key == p.rules.Operator || key == p.self)
+	if _, member := p.state.members[key]; member {
+		return true // and not banned: see state.fold
+	}
+	return key != "" && (key == p.rules.Operator || key == p.self) && !p.isBannedLocked(key)
 }
 
 // authOr refuses with auth-required when nobody has authenticated, and with

@@ -11,9 +11,10 @@ import (
 
 // Visible returns what the store asks about each event that filters match: whether
 // the holder of keys may see it. It is nil when nothing that filters match can be
-// hidden from them. failed is never nil; once the query is over it returns the first
-// error of Outside, with which the answer is not complete. visible may block as
-// long as Outside does, and may be called from any goroutine.
+// hidden from them; events banned by id are gone from the store. failed is never
+// nil; once the query is over it returns the first error of Outside, with which the
+// answer is not complete. visible may block as long as Outside does, and may be
+// called from any goroutine.
 func (p *Policy) Visible(ctx context.Context, keys []string, filters []*wire.Filter) (visible func(*wire.Event) bool, failed func() error) {
 	if !p.canHide(keys, filters) {
 		return nil, func() error { return nil }
