@@ -125,7 +125,7 @@ func varied(name string, count, subscriptions int) set {
 	authors, mentions, topics := pools(subscriptions)
 	return set{name, count, func(d *drafter, i int) draft {
 		random := d.random(i)
-		ev := d.event(i, 1, padded(fmt.Sprintf("%s %d", d.set, i), 30))
+		ev := d.event(i, 1, padded(fmt.Sprintf("%s %d", d.set, i), 60))
 		ev.Tags = append(
 			ev.Tags,
 			nostr.Tag{"p", stranger(d.seed, fanFirst+random.IntN(mentions))},

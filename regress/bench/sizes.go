@@ -30,7 +30,7 @@ var usual = sizes{
 	askers: 8, questions: 128, asking: 3 * time.Second,
 	idle: 3000, settling: 5 * time.Second,
 	churners: 40, churnPublishers: 4, churning: 5 * time.Second, cycle: 50 * time.Millisecond, churnPace: 4 * time.Millisecond,
-	verified: 4000, committed: 20_000, synced: 300, writes: 50_000, sockets: 500,
+	verified: 8000, committed: 20_000, synced: 300, writes: 100_000, sockets: 500,
 }
 
 var quick = sizes{
