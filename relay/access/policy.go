@@ -63,8 +63,7 @@ type Policy struct {
 }
 
 // New returns a policy to which no control row has been applied.
-func New[O Options | Require](from O) *Policy {
-	o := optionsOf(from)
+func New(o Options) *Policy {
 	p := &Policy{
 		self: o.Self, sign: o.Sign, groups: o.Groups, outside: o.Outside, now: o.Now,
 		relay: lifecycle.NewScope(0), local: lifecycle.NewScope(0),

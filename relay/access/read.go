@@ -101,7 +101,7 @@ func (p *Policy) closedFilter(keys []string, f *wire.Filter) error {
 	private := false
 	for _, kind := range f.Kinds {
 		switch {
-		case !p.state.takes(kind):
+		case !p.state.takes(kind) && !isOfRelay(kind):
 		case isPrivate(kind):
 			private = true
 		default:

@@ -39,6 +39,7 @@ func TestWhichFiltersAreClosed(t *testing.T) {
 		"private kinds in one of two":       {access.Rules{}, nil, filters(kinds(4), kinds(1)), ""},
 		"a withdrawn kind":                  {access.Rules{}, keys(alice), filters(kinds(7)), wire.Restricted},
 		"a withdrawn kind and another":      {access.Rules{}, nil, filters(kinds(7, 1)), ""},
+		"a withdrawn kind of the relay":     {access.Rules{}, nil, filters(kinds(13534)), ""},
 		"withdrawn and private":             {access.Rules{}, nil, filters(kinds(7, 4)), wire.AuthRequired},
 		"what a key helps with comes first": {access.Rules{}, nil, filters(kinds(7), kinds(4)), wire.AuthRequired},
 		"no kinds":                          {access.Rules{}, nil, filters(nostr.Filter{Kinds: []int{}}), ""},
@@ -54,7 +55,7 @@ func TestWhichFiltersAreClosed(t *testing.T) {
 			x := newWorld(test.rules, withGroups(newFakeGroups()))
 			x.put(t, control.Row{Type: control.KeyBanned, Key: carol})
 			x.put(t, control.Row{Type: control.MemberPut, Key: bob})
-			x.put(t, control.Row{Type: control.KindsDisallowed, Kinds: []int{7}})
+			x.put(t, control.Row{Type: control.KindsDisallowed, Kinds: []int{7, 13534}})
 			x.put(t, control.Row{Type: control.GroupCreated, Group: "pizza", Key: alice, Stamp: 1})
 			requireReason(t, test.want, x.MayRead(test.keys, test.filters))
 			requireReason(t, test.want, x.Lost("", test.keys, test.filters))

@@ -30,7 +30,6 @@ const (
 type Rules struct {
 	Require  Require // RequireNeeded when empty
 	Members  Members // MembersNone when empty
-	Groups   bool    // whether there are groups: nobody else tells of their state then (NIP-29)
 	Operator string  // public key, hex, or "": may do everything but read what is private to others
 
 	// URLs are the relay's public URLs, which a request to vanish names (NIP-62).

@@ -47,13 +47,16 @@ func mayPass(keys []string, ev *wire.Event) error {
 
 // mayPublish says whether the author may publish here, through the holder of keys.
 func (p *Policy) mayPublish(keys []string, ev *wire.Event) error {
+	if isGroupState(ev.Kind) && ev.PubKey != p.self && p.groups.Names(ev) {
+		return ofRelay(ev.Kind)
+	}
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if p.rules.Require != RequireNeeded && len(keys) == 0 {
 		return wire.Because(wire.AuthRequired, "this relay accepts events of authenticated clients only")
 	}
-	if p.isRelayOnlyLocked(ev) {
-		return wire.Because(wire.Restricted, fmt.Sprintf("kind %d is published by this relay only", ev.Kind))
+	if isMembership(ev.Kind) && ev.PubKey != p.self && p.rules.Members != MembersNone {
+		return ofRelay(ev.Kind)
 	}
 	if p.isBannedLocked(ev.PubKey) || slices.ContainsFunc(keys, p.isBannedLocked) {
 		return whyBanned
@@ -70,18 +73,20 @@ func (p *Policy) mayPublish(keys []string, ev *wire.Event) error {
 	return nil
 }
 
-// isRelayOnlyLocked reports whether ev pretends to come from the relay.
-func (p *Policy) isRelayOnlyLocked(ev *wire.Event) bool {
-	switch {
-	case ev.PubKey == p.self:
-		return false
-	case ev.Kind >= 39000 && ev.Kind <= 39009:
-		return p.rules.Groups
-	case ev.Kind == kindAdded, ev.Kind == kindRemoved, ev.Kind == kindList, ev.Kind == kindInvite:
-		return p.rules.Members != MembersNone
-	default:
-		return false
-	}
+func ofRelay(kind int) wire.Reason {
+	return wire.Because(wire.Restricted, fmt.Sprintf("kind %d is published by this relay only", kind))
+}
+
+// isOfRelay reports whether relays publish events of kind themselves. They are shown
+// whatever the lists of kinds say.
+func isOfRelay(kind int) bool { return isGroupState(kind) || isMembership(kind) }
+
+// isGroupState reports whether kind is the relay's word about a group (NIP-29).
+func isGroupState(kind int) bool { return kind >= 39000 && kind <= 39009 }
+
+// isMembership reports whether kind is the relay's word about members (NIP-43).
+func isMembership(kind int) bool {
+	return kind == kindAdded || kind == kindRemoved || kind == kindList || kind == kindInvite
 }
 
 func (p *Policy) isBannedLocked(key string) bool {

@@ -42,9 +42,8 @@ func TestWhoMayPublish(t *testing.T) {
 		"a member's event from a mirror": {access.Rules{Members: access.MembersWrite}, nil, event(bob, 1), ""},
 		"a gift wrap from a member":      {access.Rules{Members: access.MembersAll}, keys(bob), event(alice, 1059), ""},
 		"the operator":                   {access.Rules{Members: access.MembersAll, Operator: boss}, nil, event(boss, 1), ""},
-		"group state":                    {access.Rules{Groups: true}, keys(alice), event(alice, 39000), wire.Restricted},
-		"group state without groups":     {access.Rules{}, keys(alice), event(alice, 39009), ""},
-		"group state by the relay":       {access.Rules{Groups: true}, nil, event(self, 39000), ""},
+		"group state":                    {access.Rules{}, keys(alice), event(alice, 39000), wire.Restricted},
+		"group state by the relay":       {access.Rules{}, nil, event(self, 39000), ""},
 		"a list of members":              {access.Rules{Members: access.MembersWrite}, keys(bob), event(bob, 13534), wire.Restricted},
 		"an invite":                      {access.Rules{Members: access.MembersWrite}, keys(bob), event(bob, 28935), wire.Restricted},
 		"a list of another relay":        {access.Rules{}, keys(bob), event(bob, 13534), ""},
@@ -55,7 +54,7 @@ func TestWhoMayPublish(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x := newWorld(test.rules)
+			x := newWorld(test.rules, withGroups(newFakeGroups()))
 			x.put(t, control.Row{Type: control.KeyBanned, Key: carol}, carol)
 			x.put(t, control.Row{Type: control.KindsDisallowed, Kinds: []int{7}}, access.ScopeRelay)
 			x.put(t, control.Row{Type: control.MemberPut, Key: bob})
@@ -70,6 +69,12 @@ func TestWhoMayPublish(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestARelayWithoutGroupsKeepsTheStateOfOthers(t *testing.T) {
+	t.Parallel()
+	x := newWorld(access.Rules{})
+	requireReason(t, "", x.MaySubmit(nil, event(alice, 39009, nostr.Tag{"d", "pizza"})))
 }
 
 func TestOnlyAllowedKindsAreTakenOnceThereAreAny(t *testing.T) {
