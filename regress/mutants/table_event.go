@@ -169,7 +169,7 @@ var eventMutants = []Mutant{
 	},
 	{
 		Name: "change-in-the-middle", Promise: "G9", Says: "Who joins and posts in one burst is told that only members may post.",
-		Edit:   Edit{"handlers/commit.go", "\t\tif changes(&w) {\n\t\t\treturn i + 1, writes\n\t\t}\n", ""},
+		Edit:   Edit{"handlers/commit.go", "\t\tif changes(&w) {\n", "\t\tif changes(&w) && i < 0 {\n"},
 		Suites: in("handlers", "TestAChangeIsInForceBeforeTheNextMessageIsLookedAt"),
 	},
 	{

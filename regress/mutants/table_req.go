@@ -212,7 +212,7 @@ var reqMutants = []Mutant{
 	},
 	{
 		Name: "stored-not-decided", Promise: "G4", Says: "Whoever may ask sees every stored event.",
-		Edit:   Edit{"handlers/stored.go", "if !may || err != nil {", "if err != nil {"},
+		Edit:   Edit{"handlers/stored.go", "if !may || err != nil {", "if !may && err != nil {"},
 		Suites: in(suites, "TestAStoredEventThatWasAllowedBeforeARevocationIsNotTaken"),
 	},
 	{

@@ -139,4 +139,24 @@ var socketMutants = []Mutant{
 		Edit:   Edit{"relay/conn/websocket.go", "\t\tcause.Code = int(end.Code)\n", ""},
 		Suites: in("relay/conn", "TestAnswersThatAreDueComeBeforeTheCloseFrame"),
 	},
+	{
+		Name: "blocked-address-served", Promise: "NIP-86", Says: "Somebody from a blocked address gets a connection.",
+		Edit:   Edit{"relay/conn/server.go", "\tif o.Blocked(peer.Addr) {\n\t\tblock(w, o)\n\t\treturn\n\t}\n", ""},
+		Suites: in("relay/conn", "TestBlockedAddressesGetNothing"),
+	},
+	{
+		Name: "blocked-address-reads-pages", Promise: "NIP-86", Says: "Somebody from a blocked address reads what is served over HTTP.",
+		Edit:   Edit{"relay/conn/server.go", "if o.Blocked(ClientPeer(r, o.TrustedProxies).Addr) {", "if o == nil {"},
+		Suites: in("relay/conn", "TestTheGateHoldsForAllOfHTTP"),
+	},
+	{
+		Name: "blocked-during-the-upgrade", Promise: "G4", Says: "An address that is blocked during its upgrade keeps its connection.",
+		Edit:   Edit{"relay/conn/link.go", "if o.Blocked(peer.Addr) { // it may", "if false { // it may"},
+		Suites: in("relay/conn", "TestWhoIsBlockedDuringTheUpgradeIsEnded"),
+	},
+	{
+		Name: "frames-decided-by-nobody", Promise: "G4", Says: "The writer takes a frame about which it should have asked.",
+		Edit:   Edit{"relay/conn/link.go", "Sight: o.Sight, OnEnded", "OnEnded"},
+		Suites: in("relay/conn", "TestFramesAreDecidedAboutWithWhatTheRelaySays"),
+	},
 }

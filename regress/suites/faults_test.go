@@ -16,7 +16,7 @@ import (
 // nothing of the relay runs.
 type faults struct {
 	store.Store
-	snapshot, query, next, readLog, rowsClose, snapshotClose error
+	snapshot, log, query, next, readLog, rowsClose, snapshotClose error
 
 	pages int  // how many pages Next returns before it fails
 	deaf  bool // contexts are not looked at
@@ -51,6 +51,16 @@ func (f *faults) ReadLog(ctx context.Context, after store.Position, limit int) (
 		return nil, f.readLog
 	}
 	return f.Store.ReadLog(ctx, after, limit)
+}
+
+func (f *faults) Log(ctx context.Context) (store.LogInfo, error) {
+	if f.log != nil {
+		return store.LogInfo{}, f.log
+	}
+	if f.deaf {
+		ctx = context.WithoutCancel(ctx)
+	}
+	return f.Store.Log(ctx)
 }
 
 type faultySnapshot struct {

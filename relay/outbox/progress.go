@@ -58,12 +58,9 @@ func (p *progress) await(ctx context.Context, at store.Position) error {
 
 // enter returns the gate to wait at, or nil when at is applied.
 func (p *progress) enter(at store.Position) *gate {
-	if p.position() >= at {
-		return nil
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.position() >= at { // race: the follower came in between
+	if p.position() >= at { // under the lock: reach could come in between
 		return nil
 	}
 	i, there := p.findLocked(at)
