@@ -59,7 +59,9 @@
 //
 // # Who may see what
 //
-// Events of a private group: members. 9009 and 9021, which carry codes: their
+// Events of a private group: members. 9002 and 9007 of a hidden one, which tell the
+// metadata: members, and so from the one on that hides the group or makes it
+// private, although it stands in the log before the row that does. 9009 and 9021, which carry codes: their
 // author, admins and moderators (and members only, when it is private). 39000,
 // 39001 and 39003: everybody, of a hidden group members; 39002, 39005 and the
 // rest: of a hidden or private group members. Nothing of a deleted group is seen

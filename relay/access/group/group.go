@@ -119,9 +119,9 @@ func (g *group) shows(ev *wire.Event, relayMade bool, keys []string) bool {
 		return false
 	}
 	if relayMade {
-		return !g.meta.closesState(ev.Kind) || g.anyLocked(keys)
+		return !g.meta.closesState(ev.Kind) && !hides(ev) || g.anyLocked(keys)
 	}
-	if g.meta.private && !g.anyLocked(keys) {
+	if (g.meta.private || g.meta.hidden && tellsMetadata(ev) || hides(ev)) && !g.anyLocked(keys) {
 		return false
 	}
 	if ev.Kind != kindJoin && ev.Kind != kindCreateInvite {
@@ -140,6 +140,23 @@ func (m *meta) closesState(kind int) bool {
 	default:
 		return m.hidden || m.private
 	}
+}
+
+// tellsMetadata reports whether ev gives the metadata of a group.
+func tellsMetadata(ev *wire.Event) bool {
+	return ev.Kind == kindCreateGroup || ev.Kind == kindEditMetadata || ev.Kind == kindMetadata
+}
+
+// hides reports whether ev gives metadata by which its group is hidden or private.
+// It stands in the log before the row that makes it so, and is judged as if it
+// stood behind it.
+func hides(ev *wire.Event) bool {
+	if !tellsMetadata(ev) {
+		return false
+	}
+	_, hidden := ev.Tag("hidden")
+	_, private := ev.Tag("private")
+	return hidden || private && ev.Kind != kindMetadata
 }
 
 // anyLocked reports whether one of the keys is a member.

@@ -2,7 +2,6 @@ package group_test
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -249,11 +248,4 @@ func refused(t require.TestingT, err error, prefix wire.Prefix, text string) {
 	require.ErrorAs(t, err, &reason)
 	require.Equal(t, prefix, reason.Prefix, reason.Text)
 	require.Contains(t, reason.Text, text)
-}
-
-// flip returns an id that is none of the stored ones.
-func flip(id string) string {
-	raw, _ := hex.DecodeString(id) // ids are hex
-	raw[0] ^= 0xff
-	return hex.EncodeToString(raw)
 }

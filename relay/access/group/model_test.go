@@ -144,6 +144,6 @@ func checkRefusals(rt *rapid.T, w *world, id string, g *naiveGroup) {
 		_, member := g.members[reader]
 		closed := g.has("private") && !member
 		require.Equal(rt, closed && !g.has("hidden"), w.book.MayRead([]string{reader}, f) != nil)
-		require.Equal(rt, closed, w.book.Lost([]string{reader}, f) != nil)
+		require.Equal(rt, closed, w.book.LostIn(id, []string{reader}, f) != nil)
 	}
 }

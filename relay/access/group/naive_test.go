@@ -196,7 +196,10 @@ func (n naive) shows(ev *wire.Event, reader string) bool {
 			continue
 		}
 		_, member := g.members[reader]
-		closed := g.has("private")
+		_, private := ev.Tag("private")
+		_, hidden := ev.Tag("hidden")
+		told := ev.Kind == 9002 || ev.Kind == 9007
+		closed := g.has("private") || told && (g.has("hidden") || private || hidden)
 		if ev.Kind >= 39000 {
 			closed = g.has("hidden") || g.has("private") && (ev.Kind == 39002 || ev.Kind == 39005)
 		}

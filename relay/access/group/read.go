@@ -24,15 +24,10 @@ func (b *Book) MayRead(keys []string, filters []*wire.Filter) error {
 	return b.judge(keys, filters, func(string) bool { return false })
 }
 
-// Lost is MayRead for subscriptions that have run: a hidden group is refused like
-// any other.
-func (b *Book) Lost(keys []string, filters []*wire.Filter) error {
-	return b.judge(keys, filters, func(string) bool { return true })
-}
-
-// LostIn is Lost after a change in one group. Other hidden groups are as if they
-// were not there: whoever asks for one must not learn of it when something
-// changes elsewhere.
+// LostIn is MayRead for subscriptions that have run, after a change in that group,
+// "" for none: that group is refused although it is hidden. Other hidden groups are
+// as if they were not there: whoever asks for one must not learn of it when
+// something changes elsewhere.
 func (b *Book) LostIn(group string, keys []string, filters []*wire.Filter) error {
 	return b.judge(keys, filters, func(id string) bool { return id == group })
 }

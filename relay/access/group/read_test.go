@@ -1,6 +1,7 @@
 package group_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -38,6 +39,16 @@ func houses(t *testing.T) *world {
 	return w
 }
 
+// hiddenOf returns the hidden group that f asks for, "" for none.
+func hiddenOf(f *wire.Filter) string {
+	for _, id := range append(slices.Clone(f.Tags["h"]), f.Tags["d"]...) {
+		if id == "attic" || id == "cellar" || id == "grave" {
+			return id
+		}
+	}
+	return ""
+}
+
 func TestFiltersThatAreClosed(t *testing.T) {
 	t.Parallel()
 	w := houses(t)
@@ -52,7 +63,7 @@ func TestFiltersThatAreClosed(t *testing.T) {
 		filter  *wire.Filter
 		mayRead string // of those who are not members
 		lost    string
-		member  string // what MayRead and Lost tell a member
+		member  string // what MayRead and LostIn tell a member
 	}{
 		{"everything", filter(nil, nil, nil), open, open, open},
 		{"no group", filter([]int{9}, ids("nowhere"), nil), open, open, open},
@@ -96,19 +107,19 @@ func TestFiltersThatAreClosed(t *testing.T) {
 				}
 				refused(t, err, prefix, want)
 			}
-			one := []*wire.Filter{c.filter}
+			one, changed := []*wire.Filter{c.filter}, hiddenOf(c.filter)
 			for _, keys := range [][]string{nil, {dave}, {dave, boss, self}} {
 				check(w.book.MayRead(keys, one), c.mayRead, keys)
-				check(w.book.Lost(keys, one), c.lost, keys)
+				check(w.book.LostIn(changed, keys, one), c.lost, keys)
 				require.NoError(t, w.book.MayRead(keys, append(one, filter(nil, nil, nil))), "one open filter is enough")
-				require.NoError(t, w.book.Lost(keys, []*wire.Filter{filter(nil, nil, nil), c.filter}))
+				require.NoError(t, w.book.LostIn(changed, keys, []*wire.Filter{filter(nil, nil, nil), c.filter}))
 			}
 			for _, keys := range [][]string{{carol}, {dave, bob}} {
 				check(w.book.MayRead(keys, one), c.member, keys)
 				if c.name == "deleted and hidden" {
 					continue // nobody is a member any more
 				}
-				check(w.book.Lost(keys, one), c.member, keys)
+				check(w.book.LostIn(changed, keys, one), c.member, keys)
 			}
 		})
 	}
@@ -132,6 +143,8 @@ func TestLossInOneGroupTellsNothingOfAnother(t *testing.T) {
 		{"kitchen", ids("kitchen"), true},
 		{"grave", ids("grave"), true},
 		{"kitchen", ids("grave"), false},
+		{"", ids("cellar"), false},
+		{"", ids("kitchen"), true},
 	} {
 		err := w.book.LostIn(c.changed, []string{dave}, []*wire.Filter{filter([]int{9}, c.h, nil)})
 		require.Equal(t, c.lost, err != nil, "%v", c)

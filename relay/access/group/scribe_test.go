@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,6 +29,7 @@ type desk struct {
 	at     store.Position
 	logged bytes.Buffer
 
+	mu      sync.Mutex       // held while the fields below are read or changed
 	stored  map[string]int64 // group -> created_at of its list
 	lists   []*wire.Event
 	times   []time.Duration // since the start, of each list
@@ -57,6 +59,8 @@ func (d *desk) run() (stop func()) {
 	s, err := group.NewScribe(group.ScribeOptions{
 		Book: d.book, Append: d.append, Now: time.Now, Logger: slog.New(slog.NewTextHandler(&d.logged, nil)),
 		Stored: func(_ context.Context, id string) (int64, bool, error) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
 			at, ok := d.stored[id]
 			return at, ok, d.unknown
 		},
@@ -72,6 +76,8 @@ func (d *desk) run() (stop func()) {
 }
 
 func (d *desk) append(_ context.Context, writes []store.Write) []store.Outcome {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.batches = append(d.batches, len(writes))
 	out := make([]store.Outcome, len(writes))
 	for i, w := range writes {
@@ -111,6 +117,19 @@ func (d *desk) people(i int) (out []string) {
 	return out
 }
 
+// set changes what Append and Stored say.
+func (d *desk) set(f func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f()
+}
+
+// pass lets the time of the bubble pass, and what is due then happen.
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
 func TestListsAreWrittenAtOnceAndThenOnceASecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -125,13 +144,13 @@ func TestListsAreWrittenAtOnceAndThenOnceASecond(t *testing.T) {
 
 		for i := range 50 { // changes within the second wait for its end
 			d.put("pizza", keys[10+i])
-			time.Sleep(10 * time.Millisecond)
+			pass(10 * time.Millisecond)
 		}
 		d.create("pasta") // and do not keep another group waiting
 		synctest.Wait()
 		require.Equal(t, []time.Duration{0, 500 * time.Millisecond}, d.times)
 		require.Equal(t, "pasta", d.lists[1].D())
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		require.Equal(t, []time.Duration{0, 500 * time.Millisecond, time.Second}, d.times)
 		require.Len(t, d.people(2), 51)
 
@@ -139,7 +158,7 @@ func TestListsAreWrittenAtOnceAndThenOnceASecond(t *testing.T) {
 		synctest.Wait()
 		require.Len(t, d.lists, 4, "after a while the first change is written at once again")
 		require.NotContains(t, d.people(3), alice)
-		time.Sleep(time.Hour)
+		pass(time.Hour)
 		require.Len(t, d.lists, 4)
 		require.Empty(t, d.logged.String())
 	})
@@ -187,18 +206,18 @@ func TestAListThatFailsIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
 		defer d.run()()
-		d.refuse = errors.New("disk full")
+		d.set(func() { d.refuse = errors.New("disk full") })
 		d.create("pizza")
-		time.Sleep(10 * time.Minute)
+		pass(10 * time.Minute)
 		require.Greater(t, len(d.batches), 10)
 		require.Less(t, len(d.batches), 20, "it waits longer and longer, up to a minute or a little more")
 		require.Contains(t, d.logged.String(), "disk full")
-		d.refuse, d.unknown = nil, errors.New("not ready")
-		time.Sleep(2 * time.Minute)
+		d.set(func() { d.refuse, d.unknown = nil, errors.New("not ready") })
+		pass(2 * time.Minute)
 		require.Contains(t, d.logged.String(), "not ready")
 		require.Empty(t, d.lists)
-		d.unknown = nil
-		time.Sleep(2 * time.Minute)
+		d.set(func() { d.unknown = nil })
+		pass(2 * time.Minute)
 		require.Len(t, d.lists, 1)
 	})
 }
@@ -208,12 +227,11 @@ func TestAListThatAnotherReplicaReplacedIsWrittenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
 		defer d.run()()
-		d.refuse = store.ErrSuperseded
+		d.set(func() { d.refuse = store.ErrSuperseded })
 		d.create("pizza")
 		synctest.Wait()
-		d.refuse = nil
-		d.stored["pizza"] = time.Now().Unix() + 1
-		time.Sleep(time.Second)
+		d.set(func() { d.refuse, d.stored["pizza"] = nil, time.Now().Unix()+1 })
+		pass(time.Second)
 		synctest.Wait()
 		require.Equal(t, []time.Duration{time.Second}, d.times)
 		require.EqualValues(t, d.start.Unix()+2, d.stored["pizza"])
@@ -231,12 +249,12 @@ func TestADeletedGroupGetsNoList(t *testing.T) {
 			synctest.Wait()
 			d.put("pizza", bob) // waits for the end of the second
 			d.row(control.Row{Type: control.GroupDeleted, Group: "pizza"})
-			time.Sleep(time.Hour)
+			pass(time.Hour)
 			require.Len(t, d.lists, 1)
 
-			d.refuse = refusal // it was deleted by somebody else meanwhile
+			d.set(func() { d.refuse = refusal }) // it was deleted by somebody else meanwhile
 			d.create("pasta")
-			time.Sleep(time.Hour)
+			pass(time.Hour)
 			require.Len(t, d.batches, 2)
 			require.Empty(t, d.logged.String())
 		})

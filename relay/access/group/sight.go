@@ -1,6 +1,8 @@
 package group
 
 import (
+	"slices"
+
 	"fencepost/lifecycle"
 	"fencepost/relay/wire"
 )
@@ -37,10 +39,25 @@ func (b *Book) Sight(ev *wire.Event) (scopes []*lifecycle.Scope, may func(keys [
 	}
 	return scopes, func(keys []string) bool {
 		for _, id := range ids {
-			if g := b.find(id); g != nil && !g.shows(ev, relayMade, keys) {
+			if g := b.find(id); g == nil && !b.announces(ev, keys) || g != nil && !g.shows(ev, relayMade, keys) {
 				return false
 			}
 		}
+		return true
+	}
+}
+
+// announces says who may see an event of a group that there is not: everybody,
+// unless it comes with a creation whose row stands behind it in the log. Whether the
+// group will be hidden only its metadata tells; what else the relay says about it is
+// shown once there is the group.
+func (b *Book) announces(ev *wire.Event, keys []string) bool {
+	switch {
+	case ev.PubKey == b.opt.Self && (isState(ev.Kind) || isRequest(ev.Kind)):
+		return ev.Kind == kindMetadata && !hides(ev)
+	case ev.Kind == kindCreateGroup:
+		return !hides(ev) || slices.Contains(keys, ev.PubKey)
+	default:
 		return true
 	}
 }
