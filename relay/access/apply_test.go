@@ -44,6 +44,13 @@ func TestARowThatCannotBeReadChangesNothing(t *testing.T) {
 	require.NoError(t, x.MayAuthenticate(carol), "the position was not used up by what failed")
 }
 
+func TestARelayWithoutGroupsDoesNotOpenThem(t *testing.T) {
+	t.Parallel()
+	data := must(control.Encode(control.Row{Type: control.GroupCreated, Group: "pizza", Key: alice, Stamp: 1}))
+	_, err := newWorld(access.Rules{}).Apply(&store.Entry{Position: 1, Control: &store.Control{Data: data}})
+	require.ErrorIs(t, err, access.ErrRow)
+}
+
 func TestARowIsAppliedOnce(t *testing.T) {
 	t.Parallel()
 	x := newWorld(members)

@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"fmt"
 
 	"fencepost/lifecycle"
 	"fencepost/relay/access/control"
@@ -57,7 +58,11 @@ func (noGroups) Plan(context.Context, []string, *wire.Event, bool) (group.Effect
 	return group.Effect{}, nil
 }
 
-func (noGroups) Apply(store.Position, control.Row, []string) (group.Change, error) {
+// Apply refuses rows of groups: what they closed would be open.
+func (noGroups) Apply(_ store.Position, row control.Row, _ []string) (group.Change, error) {
+	if isGroup(&row) {
+		return group.Change{}, fmt.Errorf("%w: there are no groups here", ErrRow)
+	}
 	return group.Change{}, nil
 }
 
