@@ -6,6 +6,6 @@ import "slices"
 func Table() []Mutant {
 	return slices.Concat(
 		handleMutants, grantMutants, connMutants, laneMutants, reqMutants, eventMutants, fanoutMutants,
-		wireMutants, storeMutants, queryMutants, socketMutants, operatorMutants, accessMutants,
+		wireMutants, storeMutants, queryMutants, socketMutants, operatorMutants, accessMutants, groupMutants,
 	)
 }

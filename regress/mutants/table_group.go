@@ -1,0 +1,227 @@
+package mutants
+
+const groups = "relay/access/group"
+
+// groupMutants remove what keeps a group closed and its rules in force (NIP-29).
+var groupMutants = []Mutant{
+	{
+		Name: "group-scope-before-state", Promise: "G4", Says: "A decision from the old state has an epoch that holds.",
+		Edit:   Edit{groups + "/apply.go", "\tchange, err := b.fold(&row)\n", "\tfor _, name := range scopes {\n\t\tif g := b.find(strings.TrimPrefix(name, scopePrefix)); g != nil {\n\t\t\tg.scope.Move(at)\n\t\t\tfor range 1000 {\n\t\t\t\tb.find(\"\")\n\t\t\t}\n\t\t}\n\t}\n\tchange, err := b.fold(&row)\n"},
+		Suites: in(groups, "TestStateChangesBeforeTheScopeMoves"),
+	},
+	{
+		Name: "group-scope-not-moved", Promise: "G4", Says: "Frames that were queued for a member who was removed are written.",
+		Edit:   Edit{groups + "/apply.go", "\t\t\tg.scope.Move(at)\n", ""},
+		Suites: in(groups, "TestWhatEndsAGrant", "TestOfTwoEditsAtOnceOneIsMadeAgain"),
+	},
+	{
+		Name: "group-strangers-not-moved", Promise: "G4", Says: "Frames of a group that came after they were queued are never decided about.",
+		Edit:   Edit{groups + "/apply.go", "\t\t\tb.strangers.Move(at)\n", ""},
+		Suites: in(groups, "TestGroupThatComesLaterEndsGrants"),
+	},
+	{
+		Name: "group-strangers-not-named", Promise: "G4", Says: "A decision about an event of no group yet holds for ever.",
+		Edit:   Edit{groups + "/sight.go", "if len(scopes) < len(ids) {", "if false {"},
+		Suites: in(groups, "TestGroupThatComesLaterEndsGrants"),
+	},
+	{
+		Name: "group-demotion-names-nothing", Promise: "G4", Says: "Who was moderator goes on reading invite codes.",
+		Edit:   Edit{groups + "/members.go", "if !sameRoles(old.roles, t.roles) {\n\t\t\tscopes", "if false {\n\t\t\tscopes"},
+		Suites: in(groups, "TestWhatEndsAGrant", "TestJoinRacingAppointment", "TestTwoAdminsDemoteEachOther"),
+	},
+	{
+		Name: "group-removal-names-nothing", Promise: "G4", Says: "Who was removed goes on reading.",
+		Edit:   Edit{groups + "/members.go", "Key: key, Stamp: stamp}, scopeOf(id))", "Key: key, Stamp: stamp})"},
+		Suites: in(groups, "TestWhatEndsAGrant", "TestRemovingMembers"),
+	},
+	{
+		Name: "group-pins-name-nothing", Promise: "NIP-29", Says: "Of two lists of pins made at once the older one is shown.",
+		Edit:   Edit{groups + "/moderate.go", "Tags: pins, Stamp: stamp}, scopeOf(id))", "Tags: pins, Stamp: stamp})"},
+		Suites: in(groups, "TestPins"),
+	},
+	{
+		Name: "group-terms-without-h", Promise: "G4", Says: "An event is published in a group that was closed meanwhile.",
+		Edit:   Edit{groups + "/plan.go", "\tterms := b.terms(nil, ids)\n", "\tvar terms []store.Term\n"},
+		Suites: in(groups, "TestEventRacingTheCreationOfItsGroup", "TestDeletingAGroup", "TestOfTwoEditsAtOnceOneIsMadeAgain"),
+	},
+	{
+		Name: "group-terms-without-parents", Promise: "NIP-29", Says: "Two edits at once close a cycle.",
+		Edit:   Edit{groups + "/plan.go", "return b.climb(terms, parent)", "return terms"},
+		Suites: in(groups, "TestEditsThatCloseACycleTogether", "TestEditRacingAChangeAboveItsParent"),
+	},
+	{
+		Name: "group-terms-without-the-chain", Promise: "NIP-29", Says: "A change above the new parent closes a cycle.",
+		Edit:   Edit{groups + "/plan.go", "if above == \"\" {", "if true {"},
+		Suites: in(groups, "TestEditRacingAChangeAboveItsParent"),
+	},
+	{
+		Name: "group-terms-without-children", Promise: "NIP-29", Says: "Deleting a group undoes an edit of its child.",
+		Edit:   Edit{groups + "/plan.go", "return b.terms(terms, b.under(ids[0]))", "return terms"},
+		Suites: in(groups, "TestDeletionRacingAChild", "TestChildrenOfADeletedGroupBecomeRoots"),
+	},
+	{
+		Name: "group-cycles", Promise: "NIP-29", Says: "A group becomes its own ancestor.",
+		Edit:   Edit{groups + "/create.go", "case slices.Contains(chain, r.id):", "case slices.Contains(chain, r.id) && false:"},
+		Suites: in(groups, "TestCyclesAreRefused"),
+	},
+	{
+		Name: "group-parent-without-consent", Promise: "NIP-29", Says: "Anybody places a group under that of another.",
+		Edit:   Edit{groups + "/create.go", "case as.rank < admin:", "case false:"},
+		Suites: in(groups, "TestPlacingAGroupUnderAnother", "TestMovingAGroup"),
+	},
+	{
+		Name: "group-hidden-parent-shows", Promise: "NIP-29", Says: "Somebody who is no member learns that there is a hidden group.",
+		Edit:   Edit{groups + "/create.go", "as.deleted || as.secret() && old.parent != want", "as.deleted"},
+		Suites: in(groups, "TestPlacingAGroupUnderAnother"),
+	},
+	{
+		Name: "group-private-to-all", Promise: "NIP-29", Says: "Everybody reads a private group.",
+		Edit:   Edit{groups + "/group.go", "if (g.meta.private || g.meta.hidden && tellsMetadata(ev) || hides(ev)) && !g.anyLocked(keys) {", "if hides(ev) && !g.anyLocked(keys) {"},
+		Suites: in(groups, "TestWhoSeesWhat"),
+	},
+	{
+		Name: "group-deleted-is-read", Promise: "NIP-29", Says: "What was said in a deleted group is still served.",
+		Edit:   Edit{groups + "/group.go", "\tif g.deleted {\n\t\treturn false\n\t}\n\tif relayMade", "\tif relayMade"},
+		Suites: in(groups, "TestWhoSeesWhat", "TestDeletingAGroup"),
+	},
+	{
+		Name: "group-codes-are-read", Promise: "NIP-29", Says: "Any reader finds a valid invite code.",
+		Edit:   Edit{groups + "/group.go", "if ev.Kind != kindJoin && ev.Kind != kindCreateInvite {", "if true {"},
+		Suites: in(groups, "TestWhoSeesWhat"),
+	},
+	{
+		Name: "group-hidden-metadata", Promise: "NIP-29", Says: "The metadata of a hidden group is served to everybody.",
+		Edit:   Edit{groups + "/group.go", "\t\treturn m.hidden\n", "\t\treturn false\n"},
+		Suites: in(groups, "TestWhoSeesWhat", "TestFiltersThatAreClosed"),
+	},
+	{
+		Name: "group-member-list-shows", Promise: "NIP-29", Says: "The members of a private group are listed to everybody.",
+		Edit:   Edit{groups + "/group.go", "return m.hidden || m.private", "return m.hidden"},
+		Suites: in(groups, "TestWhoSeesWhat", "TestFiltersThatAreClosed"),
+	},
+	{
+		Name: "group-one-tag-is-enough", Promise: "NIP-29", Says: "A second h tag opens an event of a private group.",
+		Edit:   Edit{groups + "/sight.go", "\t\tfor _, id := range ids {\n\t\t\tif g := b.find(id); g == nil &&", "\t\tfor _, id := range ids[:1] {\n\t\t\tif g := b.find(id); g == nil &&"},
+		Suites: in(groups, "TestAnEventOfSeveralGroupsIsSeenByThoseWhoSeeAll", "TestManyHTagsAreAllLookedAt"),
+	},
+	{
+		Name: "group-creation-shows", Promise: "NIP-29", Says: "The creation of a hidden group is told to everybody, since its row comes behind.",
+		Edit:   Edit{groups + "/sight.go", "if g := b.find(id); g == nil && !b.announces(ev, keys) || g != nil", "if g := b.find(id); g != nil"},
+		Suites: in(groups, "TestTheCreationOfAHiddenGroupIsToldToNobody"),
+	},
+	{
+		Name: "group-edit-shows", Promise: "NIP-29", Says: "The request that hides a group is shown to everybody.",
+		Edit:   Edit{groups + "/group.go", "return hidden || private && ev.Kind != kindMetadata", "return false && (hidden || private)"},
+		Suites: in(groups, "TestWhoSeesWhat", "TestTheCreationOfAHiddenGroupIsToldToNobody"),
+	},
+	{
+		Name: "group-refusal-proves-hidden", Promise: "NIP-29", Says: "A refused REQ proves that there is a hidden group.",
+		Edit:   Edit{groups + "/read.go", "case g.meta.hidden && !told && !g.anyLocked(keys):", "case false:"},
+		Suites: in(groups, "TestFiltersThatAreClosed", "TestLossInOneGroupTellsNothingOfAnother"),
+	},
+	{
+		Name: "group-loss-proves-another", Promise: "NIP-29", Says: "A change in one group tells of a hidden other one.",
+		Edit:   Edit{groups + "/read.go", "return id == group }", "return true }"},
+		Suites: in(groups, "TestLossInOneGroupTellsNothingOfAnother"),
+	},
+	{
+		Name: "group-deletion-proves-hidden", Promise: "NIP-29", Says: "The end of a hidden group is told to those who asked for it in vain.",
+		Edit:   Edit{groups + "/apply.go", "return keys, !secret, true", "return keys, true, true"},
+		Suites: in(groups, "TestWhoseSubscriptionsARowCloses"),
+	},
+	{
+		Name: "group-join-proves-hidden", Promise: "NIP-29", Says: "A refused join proves that there is a hidden group.",
+		Edit:   Edit{groups + "/members.go", "case r.as.secret():\n\t\treturn errUnknown()\n\tcase len(codes) == 0:", "case len(codes) == 0:"},
+		Suites: in(groups, "TestEveryRefusalHasItsPrefix"),
+	},
+	{
+		Name: "group-closed-is-open", Promise: "NIP-29", Says: "Anybody joins a closed group.",
+		Edit:   Edit{groups + "/members.go", "if !r.as.meta.closed {", "if true {"},
+		Suites: in(groups, "TestEveryRefusalHasItsPrefix"),
+	},
+	{
+		Name: "group-codes-never-end", Promise: "NIP-29", Says: "A code goes on admitting after its invitation was deleted.",
+		Edit:   Edit{groups + "/apply.go", "if row.Undo {", "if false {"},
+		Suites: in(groups, "TestDeletingAnInvitationEndsItsCodes"),
+	},
+	{
+		Name: "group-any-rank", Promise: "NIP-29", Says: "Everybody moderates.",
+		Edit:   Edit{groups + "/plan.go", "case r.as.rank >= least:", "case true:"},
+		Suites: in(groups, "TestEveryRefusalHasItsPrefix"),
+	},
+	{
+		Name: "group-moderator-removes-admins", Promise: "NIP-29", Says: "A moderator removes the admins.",
+		Edit:   Edit{groups + "/members.go", "if old.rank > plain && r.as.rank < admin {", "if false {"},
+		Suites: in(groups, "TestWhoMayChangeWhom"),
+	},
+	{
+		Name: "group-without-admin", Promise: "NIP-29", Says: "The last admin is removed and nobody can help but the operator.",
+		Edit:   Edit{groups + "/members.go", "if r.operator || hasAdmin(staff) ||", "if true || hasAdmin(staff) ||"},
+		Suites: in(groups, "TestWhoMayChangeWhom"),
+	},
+	{
+		Name: "group-restricted-to-nobody", Promise: "NIP-29", Says: "Everybody writes in a restricted group.",
+		Edit:   Edit{groups + "/post.go", "case r.as.meta.restricted && !r.as.member:", "case false:"},
+		Suites: in(groups, "TestEveryRefusalHasItsPrefix"),
+	},
+	{
+		Name: "group-late-publication", Promise: "NIP-29", Says: "Events of last year appear in a group.",
+		Edit:   Edit{groups + "/post.go", "age > 0 && int64(r.ev.CreatedAt) < r.now-age", "age < 0"},
+		Suites: in(groups, "TestLatePublicationIsRefused"),
+	},
+	{
+		Name: "group-references-anywhere", Promise: "NIP-29", Says: "A reference to an event of another group counts.",
+		Edit:   Edit{groups + "/post.go", "if !slices.ContainsFunc(events, func(ev *wire.Event) bool { return hasH(ev, r.id) }) {", "if !slices.ContainsFunc(events, func(*wire.Event) bool { return true }) {"},
+		Suites: in(groups, "TestTimelineReferences"),
+	},
+	{
+		Name: "group-deletes-elsewhere", Promise: "NIP-29", Says: "A moderator deletes events of another group.",
+		Edit:   Edit{groups + "/moderate.go", "if !ok || !hasH(ev, r.id) {", "if !ok {"},
+		Suites: in(groups, "TestDeletingEvents", "TestPins"),
+	},
+	{
+		Name: "group-edit-opens", Promise: "NIP-29", Says: "A client that forgets a flag opens a private group.",
+		Edit:   Edit{groups + "/edit.go", "\t\t\tprivate: old.private, restricted: old.restricted, hidden: old.hidden, closed: old.closed,\n", ""},
+		Suites: in(groups, "TestEditingMetadata"),
+	},
+	{
+		Name: "group-metadata-not-newer", Promise: "NIP-29", Says: "Two edits in one second leave the older metadata in place.",
+		Edit:   Edit{groups + "/plan.go", "return max(r.now, r.as.stamp+1)", "return r.now"},
+		Suites: in(groups, "TestMetadataIsNewerEachTime"),
+	},
+	{
+		Name: "group-id-again", Promise: "NIP-29", Says: "Who takes the id of a deleted group is taken for it.",
+		Edit:   Edit{groups + "/create.go", "case r.group != nil && r.group.standing(\"\").deleted:\n\t\treturn blocked(\"a group with this id was deleted; choose another one\")\n\tcase r.group != nil:", "case r.group != nil && !r.group.standing(\"\").deleted:"},
+		Suites: in(groups, "TestEveryRefusalHasItsPrefix"),
+	},
+	{
+		Name: "group-state-of-anybody", Promise: "NIP-29", Says: "Anybody tells of the state of a group.",
+		Edit:   Edit{groups + "/plan.go", "if ev.PubKey != b.opt.Self {", "if false {"},
+		Suites: in(groups, "TestEveryRefusalHasItsPrefix"),
+	},
+	{
+		Name: "group-off-opens", Promise: "NIP-29", Says: "With groups turned off everybody writes in those that were closed.",
+		Edit:   Edit{groups + "/plan.go", "if r.book.known(ids) || len(ids) > maxNames && r.book.Hidden() {", "if ids == nil {"},
+		Suites: in(groups, "TestEveryRefusalHasItsPrefix"),
+	},
+	{
+		Name: "scribe-at-once", Promise: "NIP-29", Says: "A group that many join has a list of members written for each.",
+		Edit:   Edit{groups + "/scribe.go", "entry{at: s.opt.Now().Add(pace)}", "entry{at: s.opt.Now()}"},
+		Suites: in(groups, "TestListsAreWrittenAtOnceAndThenOnceASecond"),
+	},
+	{
+		Name: "scribe-forgets", Promise: "NIP-29", Says: "A list that could not be written is never written.",
+		Edit:   Edit{groups + "/scribe.go", "\t\tdefault:\n\t\t\ts.later(ctx, ids[i], o.Err)", "\t\tdefault:\n\t\t\tdelete(s.due, ids[i])"},
+		Suites: in(groups, "TestAListThatFailsIsTriedAgain"),
+	},
+	{
+		Name: "scribe-writes-all", Promise: "NIP-29", Says: "Every start writes the lists of all groups.",
+		Edit:   Edit{groups + "/scribe.go", "return err == nil && stored && at >= stamp", "return err == nil && stored && at > stamp && false"},
+		Suites: in(groups, "TestOnlyOldListsAreWrittenAtTheStart"),
+	},
+	{
+		Name: "scribe-list-unbounded", Promise: "NIP-29", Says: "A list of 100,000 members is one event of 7 MB.",
+		Edit:   Edit{groups + "/list.go", "keys[:min(len(keys), MaxListed)]", "keys"},
+		Suites: in(groups, "TestTheListIsBounded"),
+	},
+}
