@@ -21,8 +21,9 @@ var errInvalid = errors.New("write names no id, key or group")
 // from it, or, without one, what an operator decides. Everything in it has been
 // verified and decided about, and is not changed any more once it is handed over.
 // Nothing of it is written when Event is refused. Its rows take positions in this
-// order: Event, Also, Controls, the removals of Ban; what a deletion request
-// removes follows the request.
+// order: Event, Controls, Also, the removals of Ban; what a deletion request
+// removes follows the request. So Also, which tells of the change, is seen by those
+// who may see it after the change.
 type Write struct {
 	// Event may be nil. When it is already stored, banned, vanished, deleted, expired
 	// or superseded, that is the outcome of the write. Ephemeral events are refused
@@ -34,11 +35,11 @@ type Write struct {
 	// included. A moved term comes before every other refusal of Event but
 	// ErrDuplicate.
 	Terms []Term
+	// Controls move the epochs of their scopes.
+	Controls []Control
 	// Also are events of the relay's own key. One that would be refused, for whatever
 	// reason, is left out.
 	Also []*wire.Event
-	// Controls move the epochs of their scopes.
-	Controls []Control
 	// Ban removes the events of these ids, with CauseOperator, and refuses them from
 	// now on with ErrBanned, stored before or not; Unban ends that and comes after
 	// Ban. Neither brings a removed event back.

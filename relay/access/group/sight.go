@@ -48,13 +48,12 @@ func (b *Book) Sight(ev *wire.Event) (scopes []*lifecycle.Scope, may func(keys [
 }
 
 // announces says who may see an event of a group that there is not: everybody,
-// unless it comes with a creation whose row stands behind it in the log. Whether the
-// group will be hidden only its metadata tells; what else the relay says about it is
-// shown once there is the group.
+// unless it is the request for a group that will be hidden, whose row stands behind
+// it in the log.
 func (b *Book) announces(ev *wire.Event, keys []string) bool {
 	switch {
 	case ev.PubKey == b.opt.Self && (isState(ev.Kind) || isRequest(ev.Kind)):
-		return ev.Kind == kindMetadata && !hides(ev)
+		return false // it stands behind the row that makes the group
 	case ev.Kind == kindCreateGroup:
 		return !hides(ev) || slices.Contains(keys, ev.PubKey)
 	default:

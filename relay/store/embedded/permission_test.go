@@ -140,8 +140,8 @@ func TestCrashLeavesWritesWhole(t *testing.T) {
 		require.Zero(t, len(rows)%3)
 		require.GreaterOrEqual(t, len(rows), 3*len(want))
 		for i := 0; i < len(rows); i += 3 {
-			require.Equal(t, rows[i].Event.ID, rows[i+1].Event.Content)
-			require.Equal(t, rows[i].Event.ID, string(rows[i+2].Control.Data))
+			require.Equal(t, rows[i].Event.ID, rows[i+2].Event.Content)
+			require.Equal(t, rows[i].Event.ID, string(rows[i+1].Control.Data))
 		}
 		for id, position := range want {
 			require.Equal(t, id, rows[position-1].Event.ID)

@@ -21,15 +21,15 @@ func (t *txn) write(w *store.Write) (out store.Outcome, err error) {
 	if err != nil || out.Err != nil {
 		return out, err
 	}
-	for i := range also {
-		if _, err := t.append(&also[i], nil); err != nil { // what is refused is left out
-			return out, err
-		}
-	}
 	for _, c := range w.Controls {
 		position := t.control(c)
 		if out.Position == 0 {
 			out.Position = position
+		}
+	}
+	for i := range also {
+		if _, err := t.append(&also[i], nil); err != nil { // what is refused is left out
+			return out, err
 		}
 	}
 	if err := t.ban(w); err != nil {

@@ -27,20 +27,20 @@ var writeCases = map[string]func(t *testing.T, s *subject){
 		require.Equal(t, store.Outcome{Position: 3, Last: 9}, out)
 		rows := s.log()
 		require.Equal(t, []store.EntryType{
-			store.EntryVoid, store.EntryVoid, store.EntryEvent, store.EntryRemoval, store.EntryEvent, store.EntryEvent,
-			store.EntryControl, store.EntryControl, store.EntryRemoval,
+			store.EntryVoid, store.EntryVoid, store.EntryEvent, store.EntryRemoval, store.EntryControl, store.EntryControl,
+			store.EntryEvent, store.EntryEvent, store.EntryRemoval,
 		}, types(rows))
 		requireRemoval(t, rows[3], store.CauseDeleted, 1, n[0])
-		require.Equal(t, ids(also), []string{rows[4].Event.ID, rows[5].Event.ID})
-		requireControl(t, rows[6], control("one", "relay"))
-		requireControl(t, rows[7], control("two"))
+		require.Equal(t, ids(also), []string{rows[6].Event.ID, rows[7].Event.ID})
+		requireControl(t, rows[4], control("one", "relay"))
+		requireControl(t, rows[5], control("two"))
 		requireRemoval(t, rows[8], store.CauseOperator, 2, n[1])
 		s.holds(also[1], also[0], del)
 	},
 	"controls need no event": func(t *testing.T, s *subject) {
 		s.put(notes(0, 1)...)
 		out := s.write(store.Write{Also: notes(5, 1), Controls: []store.Control{control("a", "x"), control("b", "y")}})
-		require.Equal(t, store.Outcome{Position: 3, Last: 4}, out)
+		require.Equal(t, store.Outcome{Position: 2, Last: 4}, out)
 		require.Equal(t, store.Outcome{Position: 5, Last: 5}, s.write(store.Write{Controls: []store.Control{{}}}))
 		require.Equal(t, store.Outcome{Last: 6}, s.write(store.Write{Also: notes(6, 1)}))
 	},
@@ -87,7 +87,7 @@ var writeCases = map[string]func(t *testing.T, s *subject){
 		})
 		require.Equal(t, store.Outcome{Position: 4, Last: 6}, out)
 		rows := s.log()
-		require.Equal(t, []string{n[2].ID, newer.ID}, []string{rows[3].Event.ID, rows[4].Event.ID})
+		require.Equal(t, []string{n[2].ID, newer.ID}, []string{rows[3].Event.ID, rows[5].Event.ID})
 	},
 	"a deletion of the relay's removes before what follows": func(t *testing.T, s *subject) {
 		n := notes(0, 2)

@@ -68,14 +68,14 @@ func (f *Fake) writeLocked(w *store.Write, now time.Time) (out store.Outcome) {
 			return out
 		}
 	}
-	for _, e := range w.Also {
-		_ = f.appendLocked(e, now) // what is refused is left out
-	}
 	for _, c := range w.Controls {
 		position := f.addControlLocked(c)
 		if out.Position == 0 {
 			out.Position = position
 		}
+	}
+	for _, e := range w.Also {
+		_ = f.appendLocked(e, now) // what is refused is left out
 	}
 	f.banLocked(w.Ban, w.Unban)
 	if w.Erase != nil {
