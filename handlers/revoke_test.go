@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/nbd-wtf/go-nostr"
 	"github.com/stretchr/testify/require"
 
 	"fencepost/lifecycle"
@@ -184,47 +183,6 @@ func TestAQueryThatIsNoLongerWantedDoesNotWaitForControlRows(t *testing.T) {
 		begin := time.Now()
 		c.Disconnect(t)
 		require.Equal(t, begin, time.Now())
-	})
-}
-
-// The log that is read when the hold overflowed is read under the same rules.
-func TestWhatTheHoldLostIsShownToThoseWhoMaySeeItOnly(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p, closed := &policy{}, false
-		p.apply = func(*store.Entry) error {
-			closed = true
-			return nil
-		}
-		p.sight = func(*wire.Event) lifecycle.Sight {
-			return lifecycle.Sight{May: func([]string) bool { return !closed }}
-		}
-		o := p.options()
-		o.Limits = harness.DefaultLimits()
-		o.Limits.HoldFrames, o.Limits.QueueFrames = 1, 16
-		o.FromHead = false
-		r := harness.New(t, o)
-		c := r.Connect(t)
-		stored := make([]*wire.Event, 20)
-		for n := range stored {
-			stored[n] = sign(t, alice, nostr.Event{CreatedAt: now - nostr.Timestamp(n)})
-		}
-		r.Commit(t, stored...)
-		r.Step(t)
-		c.Send(`["REQ","x",{}]`)
-		synctest.Wait() // the queue is full
-		r.Commit(t, texted(t, "1"), texted(t, "2"))
-		r.Step(t) // and the hold overflows
-		r.Store.Append(t.Context(), []store.Write{{Controls: []store.Control{row("relay")}}})
-		r.Commit(t, texted(t, "3"))
-		r.Step(t)
-		require.Len(t, c.Settle(), 16/2)
-		for len(c.Settle()) > 0 {
-			synctest.Wait()
-		}
-		require.True(t, closed)
-		require.Equal(t, 1, r.Index.Len())
-		require.Zero(t, c.Conn.Usage().Frames)
 	})
 }
 

@@ -206,6 +206,11 @@ var reqMutants = []Mutant{
 		Suites: in("handlers", "TestACountWaitsForWhateverItsSnapshotHolds"),
 	},
 	{
+		Name: "log-ahead-of-control", Promise: "G4", Says: "What is read again after an overflow shows events from after a revocation.",
+		Edit:   Edit{"handlers/stored.go", "\tif err := s.caughtUp(ctx); err != nil {\n\t\treturn err\n\t}\n", ""},
+		Suites: in(suites, "TestTheLogThatIsReadAgainIsReadUnderTheRulesOfItsEnd"),
+	},
+	{
 		Name: "stored-without-grant", Promise: "G4", Says: "A stored event that was allowed before a revocation is taken after it.",
 		Edit:   Edit{"handlers/stored.go", "h.Replay(ctx, ev, sight.Grant)", "h.Replay(ctx, ev, nil)"},
 		Suites: in(suites, "TestAStoredEventThatWasAllowedBeforeARevocationIsNotTaken"),

@@ -145,6 +145,27 @@ func TestAQueryShowsNothingFromAfterARevocation(t *testing.T) {
 	}
 }
 
+// TestTheLogThatIsReadAgainIsReadUnderTheRulesOfItsEnd: the hold overflowed, and
+// the log goes on behind a revocation that this relay has not applied yet.
+func TestTheLogThatIsReadAgainIsReadUnderTheRulesOfItsEnd(t *testing.T) {
+	t.Parallel()
+	o := harness.Options{Limits: harness.DefaultLimits()}
+	o.Limits.HoldFrames = 1
+	joined(t, o, func(t *testing.T, w *world) {
+		query := w.send(pause.ReqReplayed, req("broad", 9))
+		require.True(t, query.parked())
+		w.Commit(t, post(1, pizza), post(2, pizza))
+		w.Step(t) // the hold overflows
+		w.expel(pizza, secretKey)
+		w.Commit(t, post(3, pizza), post(4, pasta))
+		query.release()
+		require.Equal(t, []string{eose("broad")}, w.client.Settle())
+		w.Step(t)
+		require.Equal(t, []string{frame("broad", post(4, pasta))}, w.client.Settle())
+		w.quiet(1)
+	})
+}
+
 // TestTheRulesOfAReloadHoldForWhatIsOpen: who has not authenticated is cut off when
 // that becomes necessary.
 func TestTheRulesOfAReloadHoldForWhatIsOpen(t *testing.T) {

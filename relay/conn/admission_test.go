@@ -15,6 +15,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
+	"fencepost/lifecycle"
 	"fencepost/relay/conn"
 )
 
@@ -90,15 +91,12 @@ func TestTheGateHoldsForAllOfHTTP(t *testing.T) {
 // The block comes after the client was admitted: nobody looked for it among the
 // connections that there were.
 func TestWhoIsBlockedDuringTheUpgradeIsEnded(t *testing.T) {
-	t.Parallel()
-	var asked atomic.Int32
-	r := serve(t, session{}, func(o *conn.Options) {
-		o.Blocked = func(netip.Addr) bool { return asked.Add(1) > 1 }
+	block := func(o *conn.Options) { o.Blocked = func(netip.Addr) bool { return true } }
+	inBubble(t, session{}, block, func(t *testing.T, r *relay) {
+		m := newMemory() // has been let in
+		r.Serve(t.Context(), m, lifecycle.Peer{})
+		require.Equal(t, []string{closePayload(1008, "blocked: this address is banned")}, m.said())
 	})
-	ws, _, err := websocket.Dial(t.Context(), url(r), nil)
-	require.NoError(t, err)
-	_, _, err = ws.Read(t.Context())
-	require.Equal(t, websocket.StatusPolicyViolation, websocket.CloseStatus(err))
 }
 
 func TestRacingClientsNeverExceedTheCap(t *testing.T) {
