@@ -7,7 +7,7 @@ const namespace = "fencepost"
 // prefixes are the reasons that a client may read (NIP-01, NIP-42).
 var prefixes = []string{
 	"duplicate", "pow", "blocked", "rate-limited", "invalid",
-	"restricted", "unsupported", "auth-required", "error",
+	"restricted", "unsupported", "auth-required", "error", "info",
 }
 
 func (m *Metrics) declareConnections() {

@@ -24,7 +24,9 @@ type Change struct {
 
 // Apply changes the state as row says, and moves the scopes of groups among
 // scopes to at afterwards. Rows come in the order of their positions, from one
-// goroutine. A row that is not about groups changes nothing. After an error
+// goroutine. Of rows that are not about groups only that of a key which vanished
+// changes something: its memberships end, and the caller moves a scope of its own
+// that is part of every grant. After an error
 // (ErrRow) nothing has changed.
 func (b *Book) Apply(at store.Position, row control.Row, scopes []string) (Change, error) {
 	change, err := b.fold(&row)
@@ -45,6 +47,9 @@ func (b *Book) Apply(at store.Position, row control.Row, scopes []string) (Chang
 }
 
 func (b *Book) fold(row *control.Row) (Change, error) {
+	if row.Type == control.KeyVanished {
+		b.forget(row.Key)
+	}
 	if !strings.HasPrefix(string(row.Type), "group.") {
 		return Change{}, nil
 	}
@@ -73,6 +78,26 @@ func (b *Book) created(row *control.Row) Change {
 	b.dirty.set(g.id)
 	// Nobody is told that there is a hidden group.
 	return Change{Group: g.id, Everyone: m.private && !m.hidden}
+}
+
+// forget ends every membership of a key that vanished (NIP-62).
+func (b *Book) forget(key string) {
+	for _, g := range b.every() {
+		if g.forget(key) {
+			b.dirty.set(g.id)
+		}
+	}
+}
+
+func (g *group) forget(key string) (was bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if _, was = g.roles[key]; was {
+		delete(g.roles, key)
+		delete(g.privileged, key)
+		g.peopled++ // the list that was written last is out of date
+	}
+	return was
 }
 
 func (b *Book) insert(g *group) {

@@ -80,6 +80,13 @@ func (b *Book) find(id string) *group {
 	return b.groups[id]
 }
 
+// every returns all groups, deleted ones too, in no order.
+func (b *Book) every() []*group {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return slices.Collect(maps.Values(b.groups))
+}
+
 // count returns how many groups live.
 func (b *Book) count() int {
 	b.mu.RLock()

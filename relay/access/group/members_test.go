@@ -254,6 +254,23 @@ func TestLeaving(t *testing.T) {
 	refused(t, err, wire.Duplicate, "not a member")
 }
 
+func TestVanishingEndsEveryMembership(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create("pizza", tag("private"))
+	w.create("pasta", tag("private"))
+	said := w.do(carol, 9, h("pizza"))
+	require.True(t, w.sees(said, carol))
+	for _, book := range []*group.Book{w.book, w.rebuilt()} {
+		change, err := book.Apply(1000, control.Row{Type: control.KeyVanished, Key: carol, Until: 1}, []string{carol})
+		require.NoError(t, err)
+		require.Zero(t, change)
+		_, may := book.Sight(said)
+		require.False(t, may([]string{carol}))
+		require.True(t, may([]string{alice}))
+	}
+}
+
 // A join that was planned before somebody was given a role must not take it away.
 func TestJoinRacingAppointment(t *testing.T) {
 	t.Parallel()
