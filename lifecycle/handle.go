@@ -43,11 +43,11 @@ type Handle struct {
 	floor      store.Position // live frames at or below it were sent or are stored
 	hold       []held
 	holdBytes  int
-	overflowed bool // the hold was too small; the log must be read instead
-	eosed      bool // EOSE has been queued
-	closing    bool // CLOSED is queued and still wanted
-	reserved   int  // bytes reserved for EOSE and CLOSED
-	charged    int  // weight counted for this generation
+	overflowed bool   // the hold was too small; the log must be read instead
+	eosed      bool   // EOSE has been queued
+	closing    bool   // CLOSED is queued and still wanted
+	reserved   int    // bytes reserved for EOSE and CLOSED
+	charged    int    // weight counted for this generation
 	passed     uint64 // the last Take that passed over an undecided frame
 	// What the queue counts for this generation.
 	queued, queuedBytes int

@@ -35,7 +35,7 @@ var (
 )
 
 // Apply takes in a control row: the state changes, then the epochs of exactly the
-// scopes that the row names, then Version. Rows come in position order, from one
+// scopes that the row names, then Version, unless the row only widens. Rows come in position order, from one
 // goroutine; one that was applied before does nothing. A row that cannot be read
 // is an error and changes nothing: what lies behind it must not be served (O16).
 func (p *Policy) Apply(e *store.Entry) (Change, error) {
@@ -60,7 +60,9 @@ func (p *Policy) Apply(e *store.Entry) (Change, error) {
 	if hides(row.Type) {
 		p.local.Move(p.local.Epoch() + 1)
 	}
-	p.version.Add(1)
+	if len(e.Control.Scopes) > 0 || hides(row.Type) { // else it only widens
+		p.version.Add(1)
+	}
 	if isGroup(&row) {
 		return Change{Keys: c.Keys, Everyone: c.Everyone, Group: c.Group}, nil
 	}

@@ -103,9 +103,9 @@ func (p *Policy) moveLocked() {
 	p.version.Add(1)
 }
 
-// Version rises with every change, after it: whoever reads it first and decides
-// second knows from the same version later that the decision still stands. It does
-// not lock.
+// Version rises with every change that takes something away, after it: whoever
+// reads it first and decides second knows from the same version later that what was
+// allowed still is. It does not lock.
 func (p *Policy) Version() uint64 { return p.version.Load() }
 
 // grant returns the grant of what is no secret. It is taken before the state is
