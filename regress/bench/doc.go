@@ -22,7 +22,7 @@
 // under Linux. Memory is what /proc/PID/smaps_rollup says: resident pages (RSS),
 // and with pages that processes share divided between them (PSS). The memory of
 // idle connections is the growth since the start of the run, so it is measured
-// first, and means something only for a relay that was just started.
+// first, in one round, and means something only for a relay that was just started.
 //
 // The limits of the machine are measured in the same run, before, between and
 // after the rows, in this process and on the core that it runs on: a signature

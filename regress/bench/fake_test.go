@@ -24,7 +24,7 @@ type fake struct {
 	stored     []*wire.Event
 	conns      map[*peer]bool
 	counts     counts
-	delivering sync.Mutex // held while a frame goes to its readers, so that order is kept
+	delivering sync.Mutex // held while frames go out, so that order is kept
 }
 
 // faults are spoilt once each, when their number comes; 0 is never.
@@ -170,6 +170,8 @@ func (r *fake) deliver(ctx context.Context, ev *wire.Event) {
 }
 
 func (r *fake) req(ctx context.Context, p *peer, m *wire.ReqMessage) bool {
+	r.delivering.Lock()
+	defer r.delivering.Unlock()
 	r.mu.Lock()
 	r.counts.reqs++
 	n, f := r.counts.reqs, r.faults
