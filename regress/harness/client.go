@@ -31,9 +31,11 @@ type Client struct {
 	// Owned by the test's goroutine.
 	closed bool
 
-	mu sync.Mutex // a frame is taken and traced in one step; guards the field below
+	mu sync.Mutex // a frame is taken and traced in one step; guards the fields below
 	// +checklocks:mu
 	reported int // commits that the trace knows
+	// +checklocks:mu
+	keys []known
 }
 
 // Connect opens a connection that ends with the test. The NIP-42 challenge has
@@ -55,7 +57,7 @@ func (r *Relay) Connect(t testing.TB) *Client {
 		client.Challenge = m.Text
 	}
 	if r.options.Trace {
-		client.Trace = trace.New(trace.Options{CloseAck: r.options.CloseAck, Commits: true})
+		client.Trace = trace.New(trace.Options{CloseAck: r.options.CloseAck, Commits: true, Judge: r.judge(client)})
 	}
 	t.Cleanup(func() {
 		if r.options.Control != nil {
@@ -73,6 +75,7 @@ func (c *Client) Send(msg string) {
 		c.Trace.Reading([]byte(msg))
 	}
 	c.Session.Handle(c.handling, []byte(msg))
+	c.noteKeys()
 	if c.Trace != nil {
 		c.read()
 	}

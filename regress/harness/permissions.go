@@ -15,24 +15,35 @@ import (
 	"fencepost/relay/wire"
 )
 
-// Secret is the relay's own key.
-const Secret = "5555555555555555555555555555555555555555555555555555555555555555"
+// Secret is the relay's own key, and Self the public one of it: to derive it would
+// take a fourth of the time of a schedule of the explorer.
+const (
+	Secret = "5555555555555555555555555555555555555555555555555555555555555555"
+	Self   = "9ac20335eb38768d2052be1dbbc3c8f6178407458e51e6b4ad22f1d91758895b"
+)
 
 // permit makes the policy of the relay and what carries out its changes.
 func (r *Relay) permit(t testing.TB, o Options) {
-	self, err := nostr.GetPublicKey(Secret)
-	require.NoError(t, err)
-	sign := func(ev *nostr.Event) error { return ev.Sign(Secret) }
-	book, err := group.New(group.Options{
-		Self: self, Sign: sign, Now: time.Now, Find: r.find, Prefixed: r.prefixed, Rules: o.Groups,
-	})
-	require.NoError(t, err)
-	r.Policy = access.New(access.Options{
-		Self: self, Sign: sign, Rules: o.Rules, Groups: book, Outside: o.Outside, Now: time.Now,
-	})
+	r.Policy = r.newPolicy(t, o)
+	r.history = &history{
+		store: r.Store, make: func() *access.Policy { return r.newPolicy(t, o) },
+		always: context.WithoutCancel(r.ctx), folded: make(map[int]*access.Policy),
+	}
 	var none *metrics.Metrics // counts nothing
 	r.Cutter = access.NewCutter(access.CutterOptions{
-		Policy: r.Policy, Connections: r.Registry, Index: r.Index, Metrics: none, Pause: o.Pause,
+		Policy: r.Policy, Connections: r.Registry, Index: r.Index, Metrics: none, Pause: r.history.watch(o.Pause),
+	})
+}
+
+// newPolicy returns a policy to which no row has been applied.
+func (r *Relay) newPolicy(t testing.TB, o Options) *access.Policy {
+	sign := func(ev *nostr.Event) error { return ev.Sign(Secret) }
+	book, err := group.New(group.Options{
+		Self: Self, Sign: sign, Now: time.Now, Find: r.find, Prefixed: r.prefixed, Rules: o.Groups,
+	})
+	require.NoError(t, err)
+	return access.New(access.Options{
+		Self: Self, Sign: sign, Rules: o.Rules, Groups: book, Outside: o.Outside, Now: time.Now,
 	})
 }
 
@@ -63,5 +74,6 @@ func (r *Relay) prefixed(ctx context.Context, prefix string) (events []*wire.Eve
 // Rule changes the rules of the configuration as a reload does.
 func (r *Relay) Rule(rules access.Rules) {
 	r.Policy.SetRules(rules)
+	r.history.rule(rules)
 	r.Cutter.Recheck()
 }

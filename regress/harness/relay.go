@@ -67,7 +67,9 @@ type Relay struct {
 	ctx     context.Context
 	options Options
 	group   *lifecycle.Group
-	ledger  *ledger // the store with a list of its commits
+	ledger  *ledger  // the store with a list of its commits
+	history *history // who might see what when
+	judged  bool     // permissions are the relay's own, and traces hold it to them
 }
 
 // New returns a relay that ends with the test. Call it inside the bubble.
@@ -109,6 +111,7 @@ func New(t testing.TB, o Options) *Relay {
 
 // wire makes what works on the store.
 func (r *Relay) wire(served store.Store, o Options) {
+	r.judged = o.Reading == nil && o.Controls == nil
 	if o.Writing == nil {
 		o.Writing = r.Policy
 	}
@@ -119,10 +122,11 @@ func (r *Relay) wire(served store.Store, o Options) {
 		o.Controls = r.Cutter
 	}
 	r.options = o
+	controls := watched{Controls: o.Controls, history: r.history}
 	log := slog.New(slog.DiscardHandler)
 	var none *metrics.Metrics // counts nothing
 	r.Follower = outbox.New(outbox.Options{
-		Log: served, Index: r.Index, Access: o.Reading, Controls: o.Controls, Metrics: none, Now: time.Now, Logger: log, Pause: o.Pause,
+		Log: served, Index: r.Index, Access: o.Reading, Controls: controls, Metrics: none, Now: time.Now, Logger: log, Pause: o.Pause,
 	})
 	r.Handlers = handlers.New(handlers.Options{
 		Store: served, Index: r.Index, Progress: progress{r.Follower, r}, Writing: o.Writing, Reading: o.Reading, Metrics: none,

@@ -9,13 +9,17 @@ import (
 
 // Got records a frame that the relay wrote.
 func (t *Trace) Got(frame []byte) {
+	m, err := wire.DecodeRelay(frame)
+	allowed := err != nil || m.Verb != "EVENT" || t.allowed(m.Event)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.lines = append(t.lines, "< "+string(frame))
-	m, err := wire.DecodeRelay(frame)
 	if err != nil {
 		t.violateLocked(Unreadable, "", err.Error())
 		return
+	}
+	if !allowed {
+		t.violateLocked(Forbidden, m.Sub, m.Event.ID)
 	}
 	switch m.Verb {
 	case "EVENT":

@@ -11,6 +11,7 @@ import (
 // has been fanned out, and all that was queued has been passed to Got. What is
 // still owed then is missing.
 func (t *Trace) Settled() []Violation {
+	excused := t.excused()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	found := t.found
@@ -18,7 +19,7 @@ func (t *Trace) Settled() []Violation {
 	if !t.ended {
 		t.answersLocked()
 		for _, id := range slices.Sorted(maps.Keys(t.subs)) {
-			t.settledLocked(t.subs[id])
+			t.settledLocked(t.subs[id], excused)
 		}
 	}
 	t.inventedLocked()
@@ -46,7 +47,7 @@ func (t *Trace) maybeClosedLocked(id string) bool {
 	return s != nil && s.current != nil && s.current.maybeClosed
 }
 
-func (t *Trace) settledLocked(s *sub) {
+func (t *Trace) settledLocked(s *sub, excused map[*commit]bool) {
 	if s.acks > 0 {
 		t.violateLocked(MissingAnswer, s.id, "CLOSED for CLOSE")
 	}
@@ -61,6 +62,9 @@ func (t *Trace) settledLocked(s *sub) {
 		return
 	}
 	for _, c := range t.ledger.commits {
+		if excused[c] {
+			continue
+		}
 		got := g.seen[c.event.ID]
 		if g.maybeSeen[c.event.ID] {
 			got++

@@ -13,6 +13,16 @@ import (
 type Options struct {
 	CloseAck bool // the relay answers CLOSE with CLOSED
 	Commits  bool // the caller reports every commit with Committed
+	Judge    Judge // what the reader may see; nil: everything. It needs Commits
+}
+
+// Judge says what a reader is allowed to see (G4). It is asked without a lock.
+type Judge interface {
+	// May says whether the reader may get ev, of that position, at this moment.
+	May(at store.Position, ev *wire.Event) bool
+	// Owed says whether it was allowed all the time since the commit: what nobody
+	// has taken away must come.
+	Owed(at store.Position, ev *wire.Event) bool
 }
 
 // Trace is what happened on one connection.

@@ -33,6 +33,9 @@ const (
 	Duplicate Rule = "event twice in a generation"
 	// Altered: an event that is not what was committed.
 	Altered Rule = "event differs from what was committed"
+	// Forbidden: an event that the reader may not see when it comes, or that stands
+	// in the log above what took the permission away (G4).
+	Forbidden Rule = "event that the reader may not see"
 	// NeverCommitted: an event that nobody has committed.
 	NeverCommitted Rule = "event was never committed"
 	// UnexpectedAnswer: an OK without EVENT or AUTH, a COUNT without COUNT.
