@@ -118,10 +118,13 @@ func (s *scheduler) at(p pause.Point) {
 // thread returns the caller's thread, nil while the scheduler is off. One that
 // was never seen was started by the step that runs, and is named after it.
 func (s *scheduler) thread() *thread {
+	if !s.isOn() {
+		return nil // before goid, which costs as much as the rest
+	}
 	id := goid()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t := s.threads[id]; t != nil || !s.on {
+	if t := s.threads[id]; t != nil {
 		return t
 	}
 	s.running.children++
@@ -129,6 +132,12 @@ func (s *scheduler) thread() *thread {
 	t := &thread{name: name, release: make(chan struct{})}
 	s.threads[id] = t
 	return t
+}
+
+func (s *scheduler) isOn() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.on
 }
 
 func (s *scheduler) park(t *thread, p pause.Point) {
