@@ -1,0 +1,200 @@
+package storm_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"fencepost/handlers"
+	"fencepost/lifecycle"
+	"fencepost/relay/access"
+	"fencepost/relay/store"
+	"fencepost/relay/wire"
+)
+
+// TestStormFindsMistakes is about the judge: a relay that makes one mistake about
+// permissions is found out, by the fault that it is; the same parts without one are
+// not.
+func TestStormFindsMistakes(t *testing.T) {
+	const short = 700 * time.Millisecond
+	for name, tc := range map[string]struct {
+		change func(*assembled)
+		found  string // "" when there is nothing to find
+	}{
+		"none": {func(*assembled) {}, ""},
+		"everybody may see everything": {func(a *assembled) {
+			a.reading, a.fanout = blind{a.reading}, blind{a.reading}
+		}, "leak"},
+		"live events are for everybody":   {func(a *assembled) { a.fanout = blind{a.reading} }, "leak"},
+		"stored events are for everybody": {func(a *assembled) { a.reading = blind{a.reading} }, "leak"},
+		"none, and decisions take time":   {func(a *assembled) { a.reading = pondering{a.reading, false} }, ""},
+		"decisions take time and hold for ever": {func(a *assembled) {
+			a.reading = pondering{a.reading, true}
+		}, "leak"},
+		"permissions are kept for a while": {func(a *assembled) {
+			a.reading = &forgetful{Reading: a.reading, known: map[string]time.Time{}}
+			a.fanout = a.reading
+		}, "leak"},
+		"counted is what cannot be seen":    {func(a *assembled) { a.reading = open{a.reading} }, "count"},
+		"subscriptions outlive permissions": {func(a *assembled) { a.controls = lenient{a.policy} }, "not ended"},
+		"OK comes before it is in force": {func(a *assembled) {
+			a.progress = func(p handlers.Progress) handlers.Progress { return hasty{p} }
+			a.controls = slow{a.controls}
+		}, "leak"},
+		"the banned may authenticate": {func(a *assembled) { a.writing = welcoming{a.writing} }, "admitted"},
+		"commits stand on old terms":  {func(a *assembled) { a.writing = termless{a.writing} }, "written"},
+		"a revocation costs others frames": {func(a *assembled) {
+			a.fanout = &nervous{Reading: a.reading}
+		}, "missing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if tc.found == "" {
+				found, _ := stormTown(t, assemble(t, townConfig(t), tc.change), short, 1)
+				require.Empty(t, found.counts, "%q", found.examples)
+				return
+			}
+			for seed := uint64(1); ; seed++ { // a starved machine may find nothing
+				require.LessOrEqual(t, seed, uint64(10))
+				h := assemble(t, townConfig(t), tc.change)
+				h.grace = 3 * time.Second // the last event may never come
+				found, _ := stormTown(t, h, short, seed)
+				if found.counts[tc.found] > 0 {
+					return
+				}
+				t.Log(found.counts)
+			}
+		})
+	}
+}
+
+// blind lets everybody see everything. What may be asked for is as it should be.
+type blind struct{ handlers.Reading }
+
+func (blind) Sight(*wire.Event) lifecycle.Sight { return lifecycle.Sight{} }
+
+func (blind) Visible(context.Context, []string, []*wire.Filter) (func(*wire.Event) bool, func() error) {
+	return nil, func() error { return nil }
+}
+
+// open narrows neither what the store counts nor what may be counted.
+type open struct{ handlers.Reading }
+
+func (open) Visible(context.Context, []string, []*wire.Filter) (func(*wire.Event) bool, func() error) {
+	return nil, func() error { return nil }
+}
+
+// forgetful keeps a yes for a while, as a cache of permissions does.
+type forgetful struct {
+	handlers.Reading
+
+	mu    sync.Mutex
+	known map[string]time.Time // group and key -> until when
+}
+
+func (f *forgetful) Sight(ev *wire.Event) lifecycle.Sight {
+	s := f.Reading.Sight(ev)
+	h, inGroup := ev.Tag("h")
+	if s.May == nil || !inGroup {
+		return s
+	}
+	return lifecycle.Sight{May: func(keys []string) bool {
+		if len(keys) == 0 {
+			return s.May(nil)
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		a := f.known[h+keys[0]]
+		if time.Now().After(a) {
+			a = time.Now().Add(50 * time.Millisecond)
+			if !s.May(keys) {
+				return false
+			}
+			f.known[h+keys[0]] = a
+		}
+		return true
+	}}
+}
+
+// pondering takes some time between a decision and its use. The decision stands for
+// ever when the grant is lost, as if nobody looked at it before a frame is written.
+type pondering struct {
+	handlers.Reading
+
+	lost bool
+}
+
+func (p pondering) Sight(ev *wire.Event) lifecycle.Sight {
+	s := p.Reading.Sight(ev)
+	if s.May == nil {
+		return s
+	}
+	out := lifecycle.Sight{Grant: s.Grant, May: func(keys []string) bool {
+		defer func() { _ = pause(context.Background(), 2*time.Millisecond) }() // nothing ends it
+		return s.May(keys)
+	}}
+	if p.lost {
+		out.Grant = nil
+	}
+	return out
+}
+
+// nervous takes an answer for a no when permissions have changed since the last.
+type nervous struct {
+	handlers.Reading
+
+	version uint64
+}
+
+func (n *nervous) Sight(ev *wire.Event) lifecycle.Sight {
+	if v := n.Version(); v != n.version {
+		n.version = v
+		return lifecycle.Sight{May: func([]string) bool { return false }}
+	}
+	return n.Reading.Sight(ev)
+}
+
+// lenient changes permissions and ends nothing.
+type lenient struct{ policy *access.Policy }
+
+func (l lenient) Apply(_ context.Context, e *store.Entry) error {
+	_, err := l.policy.Apply(e)
+	return err
+}
+
+// hasty says that whatever is asked for has been applied.
+type hasty struct{ handlers.Progress }
+
+func (hasty) Applied() store.Position { return 1 << 62 }
+
+// slow takes some time for each row.
+type slow struct {
+	controls interface {
+		Apply(ctx context.Context, e *store.Entry) error
+	}
+}
+
+func (s slow) Apply(ctx context.Context, e *store.Entry) error {
+	if err := pause(ctx, 5*time.Millisecond); err != nil {
+		return err
+	}
+	return s.controls.Apply(ctx, e)
+}
+
+// welcoming lets everybody authenticate.
+type welcoming struct{ handlers.Writing }
+
+func (welcoming) MayAuthenticate(string) error { return nil }
+
+// termless has nothing compared in the commit.
+type termless struct{ handlers.Writing }
+
+func (w termless) Plan(ctx context.Context, keys []string, ev *wire.Event) (store.Write, error) {
+	out, err := w.Writing.Plan(ctx, keys, ev)
+	out.Terms = nil
+	return out, errors.Join(err, pause(ctx, 3*time.Millisecond))
+}
