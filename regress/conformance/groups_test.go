@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,9 @@ type club struct {
 
 func newClub(t *testing.T, r *relay, flags ...string) *club {
 	t.Helper()
+	if *urlFlag != "" && !slices.Contains(document(t, r).SupportedNIPs, 29) {
+		t.Skipf("%s has no groups: its document does not list NIP-29", r.url)
+	}
 	c := &club{id: "club" + random(), admin: r.dial(t), member: r.dial(t)}
 	for _, p := range []*peer{c.admin, c.member} {
 		require.True(t, p.authenticate(p.secret).OK)
