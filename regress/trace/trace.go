@@ -11,8 +11,8 @@ import (
 
 // Options say what the caller knows about the relay.
 type Options struct {
-	CloseAck bool // the relay answers CLOSE with CLOSED
-	Commits  bool // the caller reports every commit with Committed
+	CloseAck bool  // the relay answers CLOSE with CLOSED
+	Commits  bool  // the caller reports every commit with Committed
 	Judge    Judge // what the reader may see; nil: everything. It needs Commits
 }
 
