@@ -20,6 +20,9 @@ import (
 // patience is long for a busy machine, and waited for only where a relay is silent.
 const patience = time.Minute
 
+// silence is the patience with a relay that is silent.
+const silence = 2 * time.Second
+
 // quickly returns the options of a quick run against a relay in this process.
 func quickly(r *fake, rows ...string) bench.Options {
 	return bench.Options{
@@ -133,22 +136,22 @@ func TestARelayThatDoesPartOfTheWorkGetsNoFigure(t *testing.T) {
 		want     string
 	}{
 		{"refusal", "ingest", faults{refuse: 77}, 0, "the relay refused an event: blocked: not you"},
-		{"no OK", "ingest", faults{mute: 400}, time.Second, "399 of 400 events got their OK and 0 of 0 frames came; the relay sent nothing for 1s"},
+		{"no OK", "ingest", faults{mute: 400}, silence, "399 of 400 events got their OK and 0 of 0 frames came; the relay sent nothing for 2s"},
 		{"OK for another event", "ingest", faults{otherID: 3}, 0, "an OK for " + strings.Repeat("0", 64) + ", which nobody waits for"},
 		{"connection ended", "alone", faults{hangUp: 5}, 0, "EOF"},
-		{"frame lost", "all", faults{lose: 1000}, time.Second, "50 of 50 events got their OK and 999 of 1000 frames came"},
-		{"event kept back", "all", faults{forget: 50}, time.Second, "50 of 50 events got their OK and 980 of 1000 frames came"},
+		{"frame lost", "all", faults{lose: 1000}, silence, "50 of 50 events got their OK and 999 of 1000 frames came"},
+		{"event kept back", "all", faults{forget: 50}, silence, "50 of 50 events got their OK and 980 of 1000 frames came"},
 		{"frame twice", "all", faults{twice: 1000}, 0, "to subscription 0 twice"},
 		{"frame for nobody", "all", faults{elsewhere: 500}, 0, `for the subscription "nobody's", which nobody opened`},
-		{"frame lost among few", "few", faults{lose: 1234}, time.Second, "100 of 100 events got their OK and"},
+		{"frame lost among few", "few", faults{lose: 1234}, silence, "100 of 100 events got their OK and"},
 		{"frame twice among few", "few", faults{twice: 1234}, 0, "twice"},
-		{"latency of a lost frame", "delivered", faults{lose: 42}, time.Second, "9 of 20 events got their OK and 44 of 100 frames came"},
+		{"latency of a lost frame", "delivered", faults{lose: 42}, silence, "9 of 20 events got their OK and 44 of 100 frames came"},
 		{"subscription closed", "few", faults{end: "members only"}, 0, "the relay closed a subscription: restricted: members only"},
 		{"stored event kept back", "authors", faults{withhold: 3}, 0, "events, "},
-		{"no EOSE", "id", faults{endless: 3}, time.Second, "the relay sent nothing for 1s"},
+		{"no EOSE", "id", faults{endless: 3}, silence, "the relay sent nothing for 2s"},
 		{"REQ refused", "ids", faults{end: "members only"}, 0, "the relay closed a subscription: restricted: members only"},
-		{"answer of a churning connection", "churn", faults{endless: 5}, time.Second, "the relay sent nothing for 1s"},
-		{"notice", "alone", faults{mute: 2, notice: "disk full"}, time.Second, "(its last NOTICE: error: disk full)"},
+		{"answer of a churning connection", "churn", faults{endless: 5}, silence, "the relay sent nothing for 2s"},
+		{"notice", "alone", faults{mute: 2, notice: "disk full"}, silence, "(its last NOTICE: error: disk full)"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
