@@ -32,11 +32,14 @@ export function idsOf(topic) {
   return [...new Set(reqs.map((m) => m[1]))]
 }
 
+/** Whether an AUTH sent on a socket was accepted. */
+export function hasAuthenticated(s) {
+  return s.sent.some((m) => m[0] === 'AUTH' && s.received.some((f) => f[0] === 'OK' && f[1] === m[1].id && f[2]))
+}
+
 /** Whether an AUTH sent to the relay at url was accepted. */
 export function authenticated(url) {
-  return sockets
-    .filter((s) => s.url === url)
-    .some((s) => s.sent.some((m) => m[0] === 'AUTH' && s.received.some((f) => f[0] === 'OK' && f[1] === m[1].id && f[2])))
+  return sockets.filter((s) => s.url === url).some(hasAuthenticated)
 }
 
 /** A bare connection, for what a client cannot say. */
