@@ -11,9 +11,14 @@ import (
 
 // Options of a store. The zero value of each field has a default.
 type Options struct {
-	Now        func() time.Time // the clock; time.Now
-	CacheBytes int64            // memory for blocks and decoded events together; 128 MiB
-	Logger     *slog.Logger     // silent
+	Now    func() time.Time // the clock; time.Now
+	Logger *slog.Logger     // silent
+
+	// CacheBytes is the memory for what was read: half of it for blocks, half for
+	// decoded events; 128 MiB. Memtables come on top, up to 128 MiB while much is
+	// written, and so does the garbage that decoded events leave behind, up to their
+	// share once more with the default of GOGC.
+	CacheBytes int64
 
 	// MinFreeBytes is the free space of the folder's disk below which commits are
 	// refused, so that the database never meets a full disk itself; 128 MiB.
@@ -40,17 +45,24 @@ func (o Options) withDefaults() Options {
 // eventCacheBytes is the share of decoded events; blocks get the rest.
 func (o Options) eventCacheBytes() int64 { return o.CacheBytes / 2 }
 
+// Memtables: large ones, for few flushes.
+const (
+	memtableBytes = 32 << 20
+	maxMemtables  = 4 // the one that is written to and those that wait for a flush
+)
+
 // databaseOptions configures Pebble: one bloom filter a table for the point
-// reads that every append does, large memtables for few flushes, compression
-// that gets stronger with the level.
+// reads that every append does, compression that gets stronger with the level.
+// Pebble takes the memory of memtables from its cache, so that what they may take
+// at most is added: blocks would have next to nothing otherwise.
 func databaseOptions(fs vfs.FS, lock *pebble.Lock, o Options) *pebble.Options {
 	db := &pebble.Options{
 		FS:                          fs,
 		Lock:                        lock,
-		CacheSize:                   o.CacheBytes - o.eventCacheBytes(),
+		CacheSize:                   o.CacheBytes - o.eventCacheBytes() + maxMemtables*memtableBytes,
 		FormatMajorVersion:          pebble.FormatNewest,
-		MemTableSize:                32 << 20,
-		MemTableStopWritesThreshold: 4,
+		MemTableSize:                memtableBytes,
+		MemTableStopWritesThreshold: maxMemtables,
 		L0CompactionThreshold:       4,
 		LBaseMaxBytes:               64 << 20,
 		MaxOpenFiles:                512,
