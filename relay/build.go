@@ -53,7 +53,7 @@ var (
 
 // OpenStore opens the store that c names. It must be closed.
 func OpenStore(c config.Config, log *slog.Logger) (store.Store, error) {
-	return embedded.Open(c.Data, embedded.Options{Now: time.Now, CacheBytes: int64(c.Store.Cache), Logger: log})
+	return embedded.Open(c.Data, embedded.Options{Now: time.Now, CacheBytes: int64(c.Store.CacheSize()), Logger: log})
 }
 
 // HoldsStore reports whether c names a store that exists. It makes none.

@@ -126,7 +126,7 @@ type Groups struct {
 
 // Store is the embedded store.
 type Store struct {
-	Cache Size
+	Cache Size // 0 is chosen by the machine, see CacheSize
 }
 
 // Bound returns n, or the largest int when n is 0, which means that the limit is

@@ -69,6 +69,6 @@ func Default() Config {
 			MaxPins:    100,
 			MaxAge:     time.Hour,
 		},
-		Store: Store{Cache: 128 * MiB},
+		Store: Store{Cache: 0}, // chosen by the machine
 	}
 }

@@ -17,5 +17,11 @@ func Env() map[string]string {
 // Literal shows how WriteTOML prints the value behind the pointer.
 func Literal(field any) string { return literal(field) }
 
+// UsableMemory and CacheFor are what CacheSize rests on.
+var (
+	UsableMemory = usableMemory
+	CacheFor     = cacheFor
+)
+
 // Set reads a TOML value into the field behind the pointer.
 func Set(field, raw any) error { return set(field, raw) }

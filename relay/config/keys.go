@@ -127,5 +127,5 @@ var keys = []key{
 	{"groups.max_pins", "pinned events of a group", atOnce, func(c *Config) any { return &c.Groups.MaxPins }, number{min: 1, max: 10_000, why: whyGroups}},
 	{"groups.max_age", "how old an event may be that is published in a group; 0s is off", atOnce, func(c *Config) any { return &c.Groups.MaxAge }, timeOrOff},
 
-	{"store.cache", "memory of the store's block cache, in bytes", atRestart, func(c *Config) any { return &c.Store.Cache }, number{min: int64(MiB), why: "reads need it; it can be raised, not turned off"}},
+	{"store.cache", "memory for what was read: blocks and decoded events, half each; up to 128MiB for writing come on top; 0 is an eighth of the memory, 128MiB to 1GiB", atRestart, func(c *Config) any { return &c.Store.Cache }, orChosen{number{min: int64(MiB)}}},
 }

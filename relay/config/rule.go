@@ -49,6 +49,17 @@ func (r number) because() string {
 	return ""
 }
 
+// orChosen is the rule of a number that is 0 where the relay chooses it.
+type orChosen struct{ number }
+
+func (r orChosen) check(field any) string {
+	text := r.number.check(field)
+	if n, _, _ := measure(field); n == 0 || text == "" {
+		return ""
+	}
+	return text + ", or 0 to leave it to the relay"
+}
+
 // measure returns a field's value, the largest one that is safe and how to show
 // a value of its type.
 func measure(field any) (n, highest int64, show func(int64) string) {

@@ -23,9 +23,17 @@ func (c Config) WriteTOML(w io.Writer) error {
 			section = s
 			fmt.Fprintf(b, "\n[%s]", section)
 		}
-		fmt.Fprintf(b, "\n# %s%s\n%s = %s\n", k.doc, k.when.note(), k.leaf(), literal(k.field(&c)))
+		fmt.Fprintf(b, "\n# %s%s%s\n%s = %s\n", k.doc, c.chosen(k), k.when.note(), k.leaf(), literal(k.field(&c)))
 	}
 	return b.Flush()
+}
+
+// chosen says what the machine decided where the value leaves it to that.
+func (c *Config) chosen(k key) string {
+	if k.field(c) != any(&c.Store.Cache) || c.Store.Cache != 0 {
+		return ""
+	}
+	return ", here " + c.Store.CacheSize().String()
 }
 
 func (e effect) note() string {
