@@ -24,6 +24,12 @@ type Options struct {
 	CloseAck bool   // answer CLOSE with CLOSED
 	OnClose  func() // called once when Close begins, outside the lock; may be nil, must not block
 
+	// Write is the writer: it is called in the connection's group when there may be
+	// something to Take, never twice at a time. It takes and writes until Take gives
+	// no frame and returns; over says that it is not to be called again, because Take
+	// said done or the client cannot be written to. Nil: the caller polls Take.
+	Write func(ctx context.Context) (over bool)
+
 	// Sight says who may see an event whose frame is queued without a grant that
 	// holds; nil: everybody. It is called outside the lock and may block.
 	Sight func(ev *wire.Event) Sight
@@ -52,8 +58,8 @@ type Conn struct {
 	pause    *pause.Hook
 	group    *Group
 	queries  chan struct{} // semaphore of running queries; never closed
-	ready    chan struct{} // wakes the writer; capacity 1, never closed
 	closing  chan struct{} // closed when state leaves open
+	writer   writer        // its state is guarded by mu
 
 	keys atomic.Pointer[[]string] // that have authenticated; written by the reader only
 
@@ -96,16 +102,17 @@ func NewConn(ctx context.Context, o Options) *Conn {
 	if o.OnEnded == nil {
 		o.OnEnded = func(*Handle) {}
 	}
-	return &Conn{
+	c := &Conn{
 		id: o.ID, peer: o.Peer, limits: o.Limits, closeAck: o.CloseAck, onClose: o.OnClose,
 		sight: o.Sight, onEnded: o.OnEnded, pause: o.Pause,
 		group:   NewGroup(ctx),
 		queries: make(chan struct{}, o.Limits.Queries),
-		ready:   make(chan struct{}, 1),
 		closing: make(chan struct{}),
 		slots:   make(map[string]*Handle),
 		queue:   queue{maxFrames: o.Limits.QueueFrames, maxBytes: o.Limits.QueueBytes},
 	}
+	c.initWriter(o.Write)
+	return c
 }
 
 // ID returns the number of the connection, unique within the process.

@@ -296,13 +296,16 @@ func TestHandlesAreTheCurrentOnes(t *testing.T) {
 
 func TestAnswersWakeTheWriter(t *testing.T) {
 	t.Parallel()
+	var starts atomic.Int32
+	writing := func(o *lifecycle.Options) {
+		o.Write = func(context.Context) (over bool) { return starts.Add(1) > 1 }
+	}
 	ruled(t, func(t *testing.T, c *lifecycle.Conn, _ *rule) {
 		goLive(t, c, "a").Deliver(1, event(1), lifecycle.Undecided)
-		for len(c.Ready()) > 0 {
-			<-c.Ready()
-		}
+		synctest.Wait()
+		require.EqualValues(t, 1, starts.Load())
 		require.Empty(t, take(c))
 		synctest.Wait()
-		require.Len(t, c.Ready(), 1)
-	})
+		require.EqualValues(t, 2, starts.Load())
+	}, writing)
 }

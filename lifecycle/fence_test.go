@@ -216,36 +216,6 @@ func TestReasonOfClosedFitsItsReservation(t *testing.T) {
 	require.LessOrEqual(t, frames[0].Len(), promised)
 }
 
-func TestWhateverIsQueuedWakesTheWriter(t *testing.T) {
-	t.Parallel()
-	c := newConn(t)
-	h := reserve(t, c, "a")
-	h.Begin(0)
-	answer, err := c.ReserveAnswer(t.Context())
-	require.NoError(t, err)
-	steps := []struct {
-		name string
-		do   func()
-	}{
-		{"a stored event", func() { require.NoError(t, h.Replay(t.Context(), event(1), nil)) }},
-		{"EOSE", func() { _, _ = h.GoLive(wire.HintFinish) }}, // takes no error here
-		{"a live event", func() { h.Deliver(2, event(2), nil) }},
-		{"CLOSED", func() { h.Evict(why) }},
-		{"an answer", func() { answer.Send(wire.AppendNotice(nil, why)) }},
-		{"an unsolicited frame", func() { c.Notify(wire.AppendNotice(nil, why)) }},
-	}
-	for _, step := range steps {
-		take(c)
-		require.Empty(t, c.Ready(), "before "+step.name)
-		step.do()
-		require.Len(t, c.Ready(), 1, step.name)
-		<-c.Ready()
-	}
-	take(c)
-	c.Close(lifecycle.Cause{Code: 1000})
-	require.Len(t, c.Ready(), 1, "the end")
-}
-
 func TestABatchEndsAtItsSize(t *testing.T) {
 	t.Parallel()
 	c := newConn(t)

@@ -118,14 +118,12 @@ func (c *Conn) evictAll(r wire.Reason) (ended []*Handle) {
 	return ended
 }
 
-// Ready wakes the writer: something can be taken, or the connection closes.
-func (c *Conn) Ready() <-chan struct{} { return c.ready }
-
 // Take moves queued frames to dst until maxBytes are reached, leaving out those
 // of retired generations. Frames whose grant does not hold stay, with what is
 // behind them in their generation, and are decided about in the connection's
-// group; Ready says when that is done. done says that the connection is closing
-// and that nothing is left to write, now or later. Only the writer calls it.
+// group; the writer is started again when that is done. done says that the connection is closing
+// and that nothing is left to write, now or later. Only the writer calls it, and
+// returns when it got nothing.
 func (c *Conn) Take(dst []Frame, maxBytes int) (frames []Frame, done bool) {
 	frames, done, decide := c.take(dst, maxBytes)
 	if decide {
@@ -149,7 +147,9 @@ func (c *Conn) take(dst []Frame, maxBytes int) (frames []Frame, done, decide boo
 	}
 	decide = undecided && !c.deciding
 	c.deciding = c.deciding || undecided
-	return dst, c.state != open && len(dst) == 0 && (c.answers == 0 || c.state == finished), decide
+	done = c.state != open && len(dst) == 0 && (c.answers == 0 || c.state == finished || c.writer.gaveUp)
+	c.tookLocked(len(dst), done)
+	return dst, done, decide
 }
 
 // Usage is what a connection holds at one moment.
@@ -182,13 +182,6 @@ func (c *Conn) freedLocked() {
 	if c.room != nil {
 		close(c.room)
 		c.room = nil
-	}
-}
-
-func (c *Conn) wakeLocked() {
-	select {
-	case c.ready <- struct{}{}:
-	default:
 	}
 }
 

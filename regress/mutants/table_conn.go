@@ -110,7 +110,7 @@ var connMutants = []Mutant{
 	},
 	{
 		Name: "end-does-not-flush", Promise: "G10", Says: "An answer that is owed is lost when the connection closes.",
-		Edit:   Edit{"lifecycle/room.go", "(c.answers == 0 || c.state == finished)", "true"},
+		Edit:   Edit{"lifecycle/room.go", "(c.answers == 0 || c.state == finished || c.writer.gaveUp)", "true"},
 		Suites: also(in("lifecycle", "TestCloseKeepsAnswersAndNothingElse"), "TestAcknowledgedEventsAreAnsweredWhileTheConnectionCloses"),
 	},
 	{
@@ -172,5 +172,29 @@ var connMutants = []Mutant{
 		Name: "batch-unbounded", Promise: "G1", Says: "Everything queued is taken at once and can reach the client after a CLOSE.",
 		Edit:   Edit{"lifecycle/queue.go", "i < len(q.items) && size < maxBytes;", "i < len(q.items) && size < 1<<60;"},
 		Suites: in("lifecycle", "TestABatchEndsAtItsSize"),
+	},
+	{
+		Name: "writer-wake-up-lost", Promise: "G8", Says: "What is queued while the writer ends is never written.",
+		Edit:   Edit{"lifecycle/room.go", "\tc.tookLocked(len(dst), done)\n", ""},
+		And:    []Edit{{"lifecycle/writer.go", "over = c.writer.write(c.group.Context())\n", "over = c.writer.write(c.group.Context())\n\tc.mu.Lock()\n\tc.tookLocked(0, over)\n\tc.mu.Unlock()\n"}},
+		Suites: in("lifecycle", "TestWriterThatIsEndingLosesNothing"),
+		Hangs:  true,
+	},
+	{
+		Name: "writer-runs-twice", Promise: "G8", Says: "Two writers of one connection overtake each other.",
+		Edit:   Edit{"lifecycle/writer.go", "if c.writer.write == nil || c.writer.busy {", "if c.writer.write == nil {"},
+		Suites: in("lifecycle", "TestWhateverIsQueuedWakesTheWriter", "TestWakeUpsAgainstTheEndOfTheWriter"),
+		Hangs:  true,
+	},
+	{
+		Name: "writer-waits-for-ever", Promise: "G10", Says: "An answer that never comes keeps a closing connection.",
+		Edit:   Edit{"lifecycle/writer.go", "\tc.writer.gaveUp = true\n", ""},
+		Suites: append(in("lifecycle", "TestGiveUpEndsAWriterThatWaitsForAnswers"), in("relay/conn", "TestFlushingIsBounded")...),
+		Hangs:  true,
+	},
+	{
+		Name: "writer-not-waited-for", Promise: "G10", Says: "A connection counts as gone while its writer is writing.",
+		Edit:   Edit{"lifecycle/writer.go", "c.group.enter(writerName) //", "//"},
+		Suites: in("lifecycle", "TestGroupWaitsForTheWriterThatSleeps"),
 	},
 }

@@ -55,7 +55,7 @@ var socketMutants = []Mutant{
 	},
 	{
 		Name: "flush-unbounded", Promise: "G10", Says: "A client that does not read keeps a closing connection for ever.",
-		Edit:   Edit{"relay/conn/link.go", "time.AfterFunc(o.FlushTimeout, l.sock.CloseNow)", "time.AfterFunc(time.Hour, l.sock.CloseNow)"},
+		Edit:   Edit{"relay/conn/link.go", "time.AfterFunc(o.FlushTimeout, l.cut)", "time.AfterFunc(time.Hour, l.cut)"},
 		Suites: in("relay/conn", "TestFlushingIsBounded"),
 	},
 	{

@@ -1,5 +1,6 @@
-// Package conn is the WebSocket side of a connection: the upgrade, one reader
-// and one writer, pings, close codes, and the client's address behind proxies.
+// Package conn is the WebSocket side of a connection: the upgrade, one reader,
+// one writer while there is something to write, pings, close codes, and the
+// client's address behind proxies.
 //
 // What a message means is the business of a Session, which Options.Open makes
 // for each connection; what may still be sent is that of lifecycle.Conn. This

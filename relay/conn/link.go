@@ -22,8 +22,7 @@ type link struct {
 
 	handling    context.Context // what Handle gets; ends when the connection closes
 	endHandling context.CancelFunc
-	pinger      *time.Timer   // starts pings; nil without
-	written     chan struct{} // closed when the writer is done
+	pinger      *time.Timer // starts pings; nil without
 
 	// Owned by the reader.
 	session Session
@@ -46,13 +45,14 @@ func (s *Server) serve(ctx context.Context, o *Options, sock Socket, peer lifecy
 	}
 
 	group := l.conn.Group()
-	group.Go("writer", l.write)
+	stop := context.AfterFunc(group.Context(), func() { l.conn.Close(l.endCause()) }) // if nobody has
 	l.startPings()
 	group.Run("reader", l.read)
 	l.conn.Close(l.endCause()) // if nobody has: the reader panicked
+	stop()
 	o.Pause.At(pause.ConnClosed)
 
-	<-l.written
+	<-l.conn.Written()
 	ended := l.conn.Finish()
 	group.Run("end", func(context.Context) { l.end(ended) })
 	l.await()
@@ -66,13 +66,14 @@ func (s *Server) serve(ctx context.Context, o *Options, sock Socket, peer lifecy
 }
 
 func (s *Server) newLink(ctx context.Context, o *Options, sock Socket, peer lifecycle.Peer) *link {
-	l := &link{server: s, o: o, sock: sock, life: ctx, written: make(chan struct{})}
+	l := &link{server: s, o: o, sock: sock, life: ctx}
 	l.conn = lifecycle.NewConn(ctx, lifecycle.Options{
 		ID: o.Registry.NextID(), Peer: peer, Limits: o.Limits, CloseAck: o.CloseAck,
 		OnClose: func() {
 			l.endHandling()
-			l.bound.Store(time.AfterFunc(o.FlushTimeout, l.sock.CloseNow))
+			l.bound.Store(time.AfterFunc(o.FlushTimeout, l.cut))
 		},
+		Write: l.write,
 		Sight: o.Sight, OnEnded: o.OnEnded, Pause: o.Pause,
 	})
 	l.handling, l.endHandling = context.WithCancel(l.conn.Group().Context())
@@ -100,6 +101,12 @@ func (l *link) read(context.Context) {
 		l.session.Handle(l.handling, msg)
 		l.turns.Add(1)
 	}
+}
+
+// cut ends the flushing of a connection that closes.
+func (l *link) cut() {
+	l.sock.CloseNow()
+	l.conn.GiveUp()
 }
 
 func (l *link) end(ended []*lifecycle.Handle) {

@@ -14,37 +14,17 @@ import (
 // client after a cut-over.
 const maxBatch = 64 << 10
 
-// write is the writer: it returns when the connection is closing and flushed,
-// or cannot be written to any more. It waits for as few things as it can, since
-// each costs memory while a connection is idle.
-func (l *link) write(context.Context) {
-	defer close(l.written)
-	defer l.sock.CloseNow() // the reader waits in Read
-	for {
-		select {
-		case <-l.conn.Ready():
-			if l.writeQueued() {
-				return
-			}
-		case <-l.handling.Done():
-			l.conn.Close(l.endCause()) // if nobody has
-			l.flush()
-			return
+// write is the writer: it returns when nothing is queued, and is over when the
+// connection is closing and flushed, or cannot be written to any more.
+func (l *link) write(context.Context) (over bool) {
+	over = true // also after a panic
+	defer func() {
+		if over {
+			l.sock.CloseNow() // the reader waits in Read
 		}
-	}
-}
-
-// flush writes the answers that are still due, at most for FlushTimeout.
-func (l *link) flush() {
-	timer := time.NewTimer(l.o.FlushTimeout)
-	defer timer.Stop()
-	for !l.writeQueued() {
-		select {
-		case <-l.conn.Ready():
-		case <-timer.C:
-			return
-		}
-	}
+	}()
+	over = l.writeQueued()
+	return over
 }
 
 // writeQueued writes what is queued and reports whether the writer is done.
