@@ -139,6 +139,13 @@ func BenchmarkQuery(b *testing.B) {
 				storetest.Key((i + 8) % 991), storetest.Key((i + 9) % 991),
 			}, Limit: 100}
 		}},
+		{"10 authors of a kind newest 100", func(i int) nostr.Filter {
+			f := nostr.Filter{Kinds: []int{1}, Limit: 100}
+			for n := range 10 {
+				f.Authors = append(f.Authors, storetest.Key((i*7+n*97)%991))
+			}
+			return f
+		}},
 		{"300 authors 2 kinds newest 100", func(int) nostr.Filter {
 			return nostr.Filter{Authors: authors(300), Kinds: []int{1, 6}, Limit: 100}
 		}},

@@ -22,7 +22,7 @@ type sample struct {
 	earliest uint64
 }
 
-// estimate is a plan with its samples.
+// estimate is a plan with its samples; they are taken of the plan's begun streams.
 type estimate struct {
 	plan    plan
 	samples []sample
@@ -35,14 +35,13 @@ func cheapest(ctx context.Context, r *reader, plans []plan, w window, want int) 
 	estimates := make([]estimate, len(plans))
 	var top uint64
 	for i, p := range plans {
-		samples, err := takeSamples(ctx, r, p, w)
-		if err != nil {
+		estimates[i].plan = p
+		if err := estimates[i].takeSamples(ctx, r, w); err != nil {
 			return plan{}, err
 		}
-		for _, s := range samples {
+		for _, s := range estimates[i].samples {
 			top = max(top, s.first)
 		}
-		estimates[i] = estimate{plan: p, samples: samples}
 	}
 	horizon := float64(top-min(w.since, top)) + 1
 	var back float64
@@ -55,23 +54,25 @@ func cheapest(ctx context.Context, r *reader, plans []plan, w window, want int) 
 			best, lowest = i, cost
 		}
 	}
-	return plans[best], nil
+	return estimates[best].plan, nil
 }
 
-func takeSamples(ctx context.Context, r *reader, p plan, w window) (samples []sample, err error) {
-	n := min(len(p.prefixes), sampleStreams)
+func (e *estimate) takeSamples(ctx context.Context, r *reader, w window) error {
+	all := e.plan.prefixes
+	n := min(len(all), sampleStreams)
 	for i := range n {
-		s := newStream(p.prefixes[i*len(p.prefixes)/n], w, sampleEntries)
+		s := newStream(all[i*len(all)/n], w, sampleEntries)
 		if _, err := s.head(ctx, r); err != nil {
-			return nil, err
+			return err
 		}
 		seen := sample{entries: float64(len(s.buf)), ended: s.ended}
 		if len(s.buf) > 0 {
 			seen.first, seen.earliest = s.buf[0].at, s.buf[len(s.buf)-1].at
 		}
-		samples = append(samples, seen)
+		e.samples = append(e.samples, seen)
+		e.plan.begun = append(e.plan.begun, s)
 	}
-	return samples, nil
+	return nil
 }
 
 // entries estimates how many entries the plan's streams hold in the newest

@@ -8,7 +8,8 @@ import (
 
 // How many entries one stream buffers at most: at first what all streams of a
 // merge together do when it is known how many are wanted, later each of them. All
-// streams of one query share maxBuffered, which is 2 MiB, but for minChunk each.
+// streams of one query share maxBuffered, which is 2 MiB, but for minChunk each, and
+// for the samples by which a plan was chosen.
 const (
 	maxFirst    = 512
 	maxChunk    = 256
@@ -26,11 +27,12 @@ type merge struct {
 	any    bool // last is set
 }
 
-// newMerge merges the streams of these prefixes; want is how many entries are
-// likely to be read, 0 for unknown.
-func newMerge(r *reader, prefixes [][]byte, w window, want int) *merge {
-	slices.SortFunc(prefixes, bytes.Compare) // the iterator then moves forward only
-	prefixes = slices.CompactFunc(prefixes, bytes.Equal)
+// newMerge merges the streams of a plan, which is used up; want is how many entries
+// are likely to be read, 0 for unknown.
+func newMerge(r *reader, p plan, w window, want int) *merge {
+	slices.SortFunc(p.prefixes, bytes.Compare) // the iterator then moves forward only
+	slices.SortFunc(p.begun, func(a, b *stream) int { return bytes.Compare(a.prefix, b.prefix) })
+	prefixes := slices.CompactFunc(p.prefixes, bytes.Equal)
 	chunk := maxChunk
 	if want > 0 {
 		chunk = want
@@ -38,10 +40,27 @@ func newMerge(r *reader, prefixes [][]byte, w window, want int) *merge {
 	chunk = max(chunk/max(len(prefixes), 1), 1) + 1
 	m := &merge{reader: r}
 	r.streams += len(prefixes)
-	for _, p := range prefixes {
-		m.fresh = append(m.fresh, newStream(p, w, chunk))
+	for _, prefix := range prefixes {
+		m.fresh = append(m.fresh, p.stream(prefix, w, chunk))
 	}
 	return m
+}
+
+// stream returns the begun stream of prefix, or a new one. Prefixes must come in
+// order.
+func (p *plan) stream(prefix []byte, w window, chunk int) *stream {
+	for len(p.begun) > 0 {
+		s := p.begun[0]
+		order := bytes.Compare(s.prefix, prefix)
+		if order > 0 {
+			break
+		}
+		p.begun = p.begun[1:]
+		if order == 0 {
+			return s
+		}
+	}
+	return newStream(prefix, w, chunk)
 }
 
 // front returns the next entry; nil at the end.

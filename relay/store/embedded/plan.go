@@ -11,11 +11,17 @@ import (
 // by author alone, which checks kinds in the entries, is cheaper to begin.
 const maxStreams = 5000
 
+// fewStreams is how many streams a plan may have that is taken without a look at
+// the others if it is exact. No other plan can save much: it reads an event for
+// each match, and to look at both would cost about as many seeks.
+const fewStreams = 16
+
 // plan is one way to find what a filter asks for: the streams to merge.
 type plan struct {
 	prefixes [][]byte
-	exact    bool // every entry matches
-	covered  bool // the entry and its kind decide; the event need not be read
+	exact    bool      // every entry matches
+	covered  bool      // the entry and its kind decide; the event need not be read
+	begun    []*stream // of these, to go on with: what was read to choose the plan
 }
 
 // query is a filter in the binary form of keys. What can match nothing, such as
@@ -68,7 +74,7 @@ func (q *query) plan(ctx context.Context, r *reader, want int) (plan, error) {
 		return candidates[0], nil
 	}
 	for _, p := range candidates {
-		if p.exact && len(p.prefixes) <= 4 {
+		if p.exact && len(p.prefixes) <= fewStreams {
 			return p, nil
 		}
 	}
@@ -86,7 +92,8 @@ func (q *query) candidates() (all []plan) {
 		}
 	}
 	tags := q.hasTags()
-	if byAuthor && byKind && len(q.authors)*len(q.kinds) <= maxStreams {
+	both := byAuthor && byKind && len(q.authors)*len(q.kinds) <= maxStreams
+	if both {
 		p := plan{exact: !tags, covered: !tags}
 		for _, a := range q.authors {
 			for _, k := range q.kinds {
@@ -95,7 +102,7 @@ func (q *query) candidates() (all []plan) {
 		}
 		all = append(all, p)
 	}
-	if byAuthor {
+	if byAuthor && !(both && len(q.kinds) == 1) { // as many streams, longer ones
 		p := plan{exact: !tags && !byKind, covered: !tags}
 		for _, a := range q.authors {
 			p.prefixes = append(p.prefixes, authorPrefix(nil, a))

@@ -147,6 +147,7 @@ func TestPlansReadLittle(t *testing.T) {
 		"newest of all":                     {nostr.Filter{}, 100, 220},
 		"newest of a kind":                  {nostr.Filter{Kinds: []int{1}}, 100, 220},
 		"ten authors":                       {nostr.Filter{Authors: many(10)}, 100, 320},
+		"ten authors of a kind":             {nostr.Filter{Authors: many(10), Kinds: []int{1}}, 100, 280},
 		"a thousand authors of ten kinds":   {nostr.Filter{Authors: many(1000), Kinds: []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}, 100, 600},
 		"a thousand authors of a rare kind": {nostr.Filter{Authors: many(1000), Kinds: []int{40}}, 100, 200},
 	} {

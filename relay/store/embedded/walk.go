@@ -71,7 +71,7 @@ func (w *walk) follow(q *query, p plan) {
 	if w.left < maxFirst {
 		want = w.left + 1 // and one more to see that the limit hides something
 	}
-	w.merge = newMerge(w.reader, p.prefixes, q.window, want)
+	w.merge = newMerge(w.reader, p, q.window, want)
 }
 
 // byID returns the stored ones of these ids as a merge of one stream.
