@@ -130,7 +130,8 @@ func (w *town) operate(ctx context.Context, until time.Time) error {
 	random := rand.New(rand.NewPCG(w.seed, 300))
 	linger := func() error { return pause(ctx, time.Duration(random.Int64N(int64(100*time.Millisecond)))) }
 	for time.Now().Before(until) {
-		key := public(w.moving[random.IntN(movers)].secret)
+		mover := w.moving[random.IntN(movers)]
+		key := public(mover.secret)
 		take, back, of := "banpubkey", "unbanpubkey", any(key)
 		switch n := random.IntN(3); {
 		case n == 0:
@@ -139,8 +140,17 @@ func (w *town) operate(ctx context.Context, until time.Time) error {
 			take, back = []string{"banpubkey", "unallowpubkey"}[n-1], "allowpubkey"
 		}
 		for _, method := range []string{take, back} {
+			visits := mover.visits.Load()
 			if err := w.manage(ctx, method, of); err != nil {
 				return err
+			}
+			if method == "banpubkey" && random.IntN(2) == 0 {
+				// Until it has noticed and tried to come back.
+				for n := 0; n < 100 && mover.visits.Load() < visits+2; n++ {
+					if err := pause(ctx, 10*time.Millisecond); err != nil {
+						return err
+					}
+				}
 			}
 			if err := linger(); err != nil {
 				return err

@@ -49,7 +49,7 @@ type assembled struct {
 }
 
 // assemble runs a relay made of the parts that change leaves.
-func assemble(t *testing.T, c config.Config, change func(*assembled)) *host {
+func assemble(t testing.TB, c config.Config, change func(*assembled)) *host {
 	t.Helper()
 	a := &assembled{registry: registry.New(), index: index.New()}
 	a.permit(t, c)
@@ -76,7 +76,7 @@ func assemble(t *testing.T, c config.Config, change func(*assembled)) *host {
 }
 
 // permit opens the store and makes what decides.
-func (a *assembled) permit(t *testing.T, c config.Config) {
+func (a *assembled) permit(t testing.TB, c config.Config) {
 	var err error
 	a.store, err = relay.OpenStore(c, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)

@@ -34,20 +34,23 @@ func TestNobodyIsSentWhatItMayNotSee(t *testing.T) {
 		{name: "members of the relay only", change: func(c *config.Config) { c.Membership.Require = config.RequireAll }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c := townConfig(t)
-			if tc.change != nil {
-				tc.change(&c)
+			for seed := uint64(1); ; seed++ { // a starved machine does little
+				require.LessOrEqual(t, seed, uint64(10))
+				c := townConfig(t)
+				if tc.change != nil {
+					tc.change(&c)
+				}
+				problems, tally := stormTown(t, startHost(t, c), duration(), seed)
+				require.Empty(t, problems.counts, "%q", problems.examples)
+				if min(tally.private, tally.ended, tally.judged) > 0 {
+					break
+				}
 			}
-			problems, tally := stormTown(t, startHost(t, c), duration(), 1)
-			require.Empty(t, problems.counts, "%q", problems.examples)
-			require.Positive(t, tally.private)
-			require.Positive(t, tally.ended)
-			require.Positive(t, tally.judged)
 		})
 	}
 }
 
-func townConfig(t *testing.T) config.Config {
+func townConfig(t testing.TB) config.Config {
 	c := config.Default()
 	c.Listen, c.Data = "127.0.0.1:0", filepath.Join(t.TempDir(), "data")
 	c.Network.MaxConnectionsPerAddress = 0

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -24,6 +25,8 @@ type reader struct {
 	name   string
 	secret string // "" for one that never authenticates
 	random *rand.Rand
+
+	visits atomic.Int64 // connections that have ended, or on which AUTH was answered
 
 	records  []*record
 	problems problems
@@ -81,6 +84,7 @@ func (r *reader) visit(ctx context.Context, until time.Time) error {
 
 // lost notes the end of the connection.
 func (r *reader) lost(ctx context.Context, err error) error {
+	r.visits.Add(1)
 	if r.record != nil && ctx.Err() == nil {
 		r.record.note(note{kind: gotEnd, at: r.town.ledger.now(), text: fmt.Sprintf("%d %v", websocket.CloseStatus(err), err)})
 	}
@@ -189,6 +193,7 @@ func (r *reader) ok(m wire.RelayMessage, at uint64) {
 		r.town.ledger.grants(m.ID)
 	case r.record.authed == never && m.OK:
 		r.record.authed = at
+		r.visits.Add(1)
 	}
 }
 
