@@ -143,7 +143,7 @@ func (c *Conn) Cause() Cause {
 func (c *Conn) Close(cause Cause) {
 	ended, first := c.close(cause)
 	for _, h := range ended {
-		h.cancel()
+		h.stop()
 	}
 	if first && c.onClose != nil {
 		c.onClose()

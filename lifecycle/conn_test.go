@@ -132,3 +132,36 @@ func TestQueryWaitsForAPlace(t *testing.T) {
 		require.NoError(t, <-ran)
 	})
 }
+
+func TestTheContextOfAConnectionEndsWithClose(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		type key struct{}
+		c := lifecycle.NewConn(context.WithValue(t.Context(), key{}, "value"), lifecycle.Options{ID: 1, Limits: limits()})
+		ctx := c.Context()
+		derived, cancel := context.WithCancel(ctx)
+		defer cancel()
+		require.NoError(t, ctx.Err())
+		require.False(t, closed(ctx.Done()))
+		require.Equal(t, "value", ctx.Value(key{}))
+		c.Close(lifecycle.Cause{Code: 1000})
+		require.ErrorIs(t, ctx.Err(), context.Canceled)
+		<-ctx.Done()
+		<-derived.Done()
+		require.NoError(t, c.Group().Context().Err(), "what was read is still worked on")
+		c.Finish()
+	})
+}
+
+func TestALiveSubscriptionKeepsNoContext(t *testing.T) {
+	t.Parallel()
+	c := newConn(t)
+	h := reserve(t, c, "a")
+	replay := h.Context()
+	require.NoError(t, replay.Err())
+	_, err := h.GoLive(wire.HintFinish)
+	require.NoError(t, err)
+	require.ErrorIs(t, replay.Err(), context.Canceled)
+	require.ErrorIs(t, h.Context().Err(), context.Canceled)
+	require.True(t, closed(h.Context().Done()))
+}

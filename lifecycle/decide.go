@@ -42,7 +42,7 @@ func (c *Conn) decide(ctx context.Context) {
 		}
 		c.pause.At(pause.DecideDone)
 		for _, h := range c.settle(batch) {
-			h.cancel()
+			h.stop()
 			c.onEnded(h)
 		}
 	}

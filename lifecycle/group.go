@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 )
 
@@ -13,23 +14,30 @@ type Group struct {
 	// Set at construction, never changed.
 	ctx    context.Context
 	cancel context.CancelFunc
-	failed chan error // first panic; capacity 1, never closed
 
 	mu sync.Mutex // guards the fields below; never held across a callback
 	// +checklocks:mu
 	closed bool
 	// +checklocks:mu
-	running map[string]int // name -> goroutines
+	failed chan error // first panic; capacity 1, never closed; made when it is needed
+	// +checklocks:mu
+	running []running // those that run, in no order: names are few
 	// +checklocks:mu
 	total int
 	// +checklocks:mu
 	idle chan struct{} // closed when total falls to 0; nil when nobody waits
 }
 
+// running is how many goroutines of one name run.
+type running struct {
+	name string
+	n    int
+}
+
 // NewGroup returns a group whose goroutines are told to stop when ctx ends or
 // Cancel is called.
 func NewGroup(ctx context.Context) *Group {
-	g := &Group{failed: make(chan error, 1), running: make(map[string]int)}
+	g := new(Group)
 	g.ctx, g.cancel = context.WithCancel(ctx)
 	return g
 }
@@ -42,7 +50,16 @@ func (g *Group) Cancel() { g.cancel() }
 
 // Failed receives the first panic of the group's goroutines, which is a bug of
 // this program: the owner ends what the group stands for.
-func (g *Group) Failed() <-chan error { return g.failed }
+func (g *Group) Failed() <-chan error { return g.failures() }
+
+func (g *Group) failures() chan error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.failed == nil {
+		g.failed = make(chan error, 1)
+	}
+	return g.failed
+}
 
 // Go starts fn under a name. It returns false, and starts nothing, once Wait was
 // called. fn must return soon after its context ends.
@@ -75,7 +92,7 @@ func (g *Group) run(name string, fn func(ctx context.Context)) {
 func (g *Group) recover(name string) {
 	if r := recover(); r != nil {
 		select {
-		case g.failed <- fmt.Errorf("panic in %s: %v\n%s", name, r, debug.Stack()):
+		case g.failures() <- fmt.Errorf("panic in %s: %v\n%s", name, r, debug.Stack()):
 		default:
 		}
 		g.cancel()
@@ -88,18 +105,26 @@ func (g *Group) enter(name string) bool {
 	if g.closed {
 		return false
 	}
-	g.running[name]++
-	g.total++
+	g.countLocked(name, 1)
 	return true
+}
+
+func (g *Group) countLocked(name string, change int) {
+	g.total += change
+	i := slices.IndexFunc(g.running, func(r running) bool { return r.name == name })
+	if i < 0 {
+		g.running = append(g.running, running{name, change})
+		return
+	}
+	if g.running[i].n += change; g.running[i].n == 0 {
+		g.running = slices.Delete(g.running, i, i+1)
+	}
 }
 
 func (g *Group) leave(name string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.running[name]--; g.running[name] == 0 {
-		delete(g.running, name)
-	}
-	if g.total--; g.total == 0 && g.idle != nil {
+	if g.countLocked(name, -1); g.total == 0 && g.idle != nil {
 		close(g.idle)
 		g.idle = nil
 	}
@@ -138,26 +163,8 @@ func (g *Group) Running() map[string]int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	out := make(map[string]int, len(g.running))
-	for name, n := range g.running {
-		out[name] = n
+	for _, r := range g.running {
+		out[r.name] = r.n
 	}
 	return out
-}
-
-// Query runs fn in the connection's group once one of its query places is free:
-// a slow query holds up later queries of its own connection and nothing else.
-// It never blocks. If ctx or the connection ends first, fn runs without a place
-// and finds its context ended. It returns false if the connection is over.
-func (c *Conn) Query(ctx context.Context, name string, fn func(ctx context.Context)) bool {
-	return c.group.Go(name, func(life context.Context) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(life, cancel)()
-		select {
-		case c.queries <- struct{}{}:
-			defer func() { <-c.queries }()
-		case <-ctx.Done():
-		}
-		fn(ctx)
-	})
 }

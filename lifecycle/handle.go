@@ -35,10 +35,10 @@ type Handle struct {
 	filters []*wire.Filter
 	weight  int    // of the filters
 	prefix  []byte // what stands before the event in an EVENT frame
-	ctx     context.Context
-	cancel  context.CancelFunc
 
 	// Guarded by conn.mu.
+	ctx        context.Context // nil once it has ended
+	cancel     context.CancelFunc
 	state      state
 	floor      store.Position // live frames at or below it were sent or are stored
 	hold       []held
@@ -61,9 +61,6 @@ func (h *Handle) Filters() []*wire.Filter { return h.filters }
 
 // Conn returns the connection.
 func (h *Handle) Conn() *Conn { return h.conn }
-
-// Context ends when the generation is retired or live.
-func (h *Handle) Context() context.Context { return h.ctx }
 
 // Current reports whether the generation is not retired. Whoever puts a handle
 // where others find it asks this afterwards, and takes it out again if not.
@@ -136,7 +133,7 @@ func (h *Handle) awaitRoom(ctx context.Context, room <-chan struct{}) error {
 func (h *Handle) GoLive(hint wire.Hint) (isLive bool, err error) {
 	isLive, err = h.goLive(hint)
 	if isLive {
-		h.cancel() // the replay's context has done its work
+		h.stop() // the replay's context has done its work
 	}
 	return isLive, err
 }
@@ -206,7 +203,7 @@ const (
 func (h *Handle) Deliver(at store.Position, ev *wire.Event, grant *Grant) Delivery {
 	d := h.deliver(held{position: at, event: ev, grant: grant})
 	if d == Ended {
-		h.cancel()
+		h.stop()
 	}
 	return d
 }
@@ -258,7 +255,7 @@ func (h *Handle) eventLen(ev *wire.Event) int { return len(h.prefix) + len(ev.Ra
 func (h *Handle) Evict(r wire.Reason) bool {
 	done := h.evict(r)
 	if done {
-		h.cancel()
+		h.stop()
 	}
 	return done
 }

@@ -17,13 +17,13 @@ func (c *Conn) Reserve(ctx context.Context, id string, filters []*wire.Filter) (
 		got, old, room, err := c.tryReserve(h)
 		if room == nil {
 			if got == nil {
-				h.cancel()
+				h.stop()
 			}
 			finishHandle(old)
 			return got, old, err
 		}
 		if err := c.awaitRoom(ctx, room); err != nil {
-			h.cancel()
+			h.stop()
 			return nil, nil, err
 		}
 	}
@@ -176,7 +176,7 @@ func (c *Conn) release(id string) (old *Handle) {
 
 func finishHandle(h *Handle) {
 	if h != nil {
-		h.cancel()
+		h.stop()
 	}
 }
 

@@ -99,7 +99,7 @@ func (c *Conn) Notify(text []byte) bool {
 func (c *Conn) EvictAll(r wire.Reason) (ended []*Handle) {
 	ended = c.evictAll(r)
 	for _, h := range ended {
-		h.cancel()
+		h.stop()
 	}
 	return ended
 }

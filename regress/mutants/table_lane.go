@@ -49,12 +49,12 @@ var laneMutants = []Mutant{
 	},
 	{
 		Name: "query-keeps-its-place", Promise: "G9", Says: "After a few queries a connection never runs another.",
-		Edit:   Edit{"lifecycle/group.go", "defer func() { <-c.queries }()", ""},
+		Edit:   Edit{"lifecycle/query.go", "defer func() { <-c.queries }()", ""},
 		Suites: in("lifecycle", "TestQueryWaitsForAPlace"),
 	},
 	{
 		Name: "query-outlives-its-context", Promise: "G1", Says: "A query that waits for its place cannot be withdrawn.",
-		Edit:   Edit{"lifecycle/group.go", "\t\tcase <-ctx.Done():\n\t\t}\n\t\tfn(ctx)", "\t\t}\n\t\tfn(ctx)"},
+		Edit:   Edit{"lifecycle/query.go", "\t\tcase <-ctx.Done():\n\t\t}\n\t\tfn(ctx)", "\t\t}\n\t\tfn(ctx)"},
 		Suites: in("lifecycle", "TestQueryWaitsForAPlace"),
 	},
 	{

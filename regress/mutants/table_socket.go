@@ -60,7 +60,7 @@ var socketMutants = []Mutant{
 	},
 	{
 		Name: "handler-outlives-connection", Promise: "G10", Says: "What a message waits for is waited for after the connection has closed.",
-		Edit:   Edit{"relay/conn/link.go", "\t\t\tl.endHandling()\n", ""},
+		Edit:   Edit{"lifecycle/context.go", "return o.conn.closing }", "return nil }"},
 		Suites: in("relay/conn", "TestWhatHandleWaitsForEndsWithTheConnection"),
 		Hangs:  true,
 	},

@@ -20,9 +20,7 @@ type link struct {
 	conn   *lifecycle.Conn
 	life   context.Context // the parent of the connection's own
 
-	handling    context.Context // what Handle gets; ends when the connection closes
-	endHandling context.CancelFunc
-	pinger      *time.Timer // starts pings; nil without
+	pinger *time.Timer // starts pings; nil without
 
 	// Owned by the reader.
 	session Session
@@ -70,19 +68,18 @@ func (s *Server) newLink(ctx context.Context, o *Options, sock Socket, peer life
 	l.conn = lifecycle.NewConn(ctx, lifecycle.Options{
 		ID: o.Registry.NextID(), Peer: peer, Limits: o.Limits, CloseAck: o.CloseAck,
 		OnClose: func() {
-			l.endHandling()
 			l.bound.Store(time.AfterFunc(o.FlushTimeout, l.cut))
 		},
 		Write: l.write,
 		Sight: o.Sight, OnEnded: o.OnEnded, Pause: o.Pause,
 	})
-	l.handling, l.endHandling = context.WithCancel(l.conn.Group().Context())
 	return l
 }
 
 // read is the reader: it returns when the connection is closing.
 func (l *link) read(context.Context) {
 	l.session = l.o.Open(l.conn)
+	ctx := l.conn.Context()
 	for {
 		msg, err := l.sock.Read()
 		if err != nil {
@@ -94,11 +91,11 @@ func (l *link) read(context.Context) {
 			l.conn.Close(causeUTF8)
 			return
 		}
-		if l.handling.Err() != nil {
+		if ctx.Err() != nil {
 			return // nothing is answered any more
 		}
 		l.turns.Add(1)
-		l.session.Handle(l.handling, msg)
+		l.session.Handle(ctx, msg)
 		l.turns.Add(1)
 	}
 }
