@@ -45,6 +45,10 @@ func indexTags(tags nostr.Tags) (x tagIndex) {
 	return x
 }
 
+// HasTag reports whether the event has a tag whose name is that letter, a-z or A-Z,
+// and which has a value. It does not look at the tags.
+func (e *Event) HasTag(letter byte) bool { return e.tags.letters&(1<<(letter&63)) != 0 }
+
 // letterBit returns one bit for a name of one letter, and 0 for any other.
 func letterBit(name string) uint64 {
 	if len(name) != 1 || name[0]|0x20 < 'a' || name[0]|0x20 > 'z' {

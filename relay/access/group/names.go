@@ -30,6 +30,9 @@ func validID(id string) bool {
 // named returns the different group ids in the event's h tags. Values that no
 // group can have are left out. It allocates only when there are any.
 func named(ev *wire.Event) (ids []string) {
+	if !ev.HasTag('h') { // nearly every event, and its tags are elsewhere in memory
+		return nil
+	}
 	var seen map[string]struct{} // ids, once they are too many to scan
 	for _, t := range ev.Tags {
 		if len(t) < 2 || t[0] != "h" || !validID(t[1]) {
@@ -73,6 +76,9 @@ func values(ev *wire.Event, name string) (out []string) {
 
 // hasH reports whether ev has an h tag of that value.
 func hasH(ev *wire.Event, id string) bool {
+	if !ev.HasTag('h') {
+		return false
+	}
 	for _, t := range ev.Tags {
 		if len(t) > 1 && t[0] == "h" && t[1] == id {
 			return true
