@@ -57,7 +57,7 @@ var Table = []Row{
 var regressForCmd = append([]string{"regress/race", "regress/trace", "regress/bench", "relay/client", "lifecycle"}, vocabulary...)
 
 // ForTests is what test files may import beside what their folder may.
-var ForTests = append([]string{"relay/store/storetest", "regress/harness"}, connections...)
+var ForTests = append([]string{"relay/store/storetest", "regress/harness", "regress/postgres"}, connections...)
 
 // ConcreteStores are named by one file only, their own folders, tests of the
 // roof and regress aside.
