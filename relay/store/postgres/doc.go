@@ -1,0 +1,33 @@
+// Package postgres keeps events in PostgreSQL, 15 or later, for one process or several
+// of equal rank over one database. It implements the contract of package store; DESIGN.md
+// has the schema, the locks and the figures.
+//
+// Writing. One goroutine, started by Open and waited for by Close, takes what is queued
+// and makes one transaction of it: it reads what the decisions can rest on in one round
+// trip, decides in memory, and sends everything to log_commit, a function in the
+// database, in a second one. log_commit locks the row of log_head first and refuses when
+// any process committed since the reading; so the lock is held for one round trip, and
+// positions are dense over all processes. Whoever is refused reads again under the lock.
+// A statement that fails because of what is written is divided until the culprit is
+// alone. When the answer to a commit is lost, the database is asked before anybody is
+// answered; the asking moves the version of log_head, so that a backend that still works
+// on the lost commit cannot finish it afterwards. A commit is tried for
+// Options.CommitTimeout; then its callers get an error, and what is unknown by then may
+// be stored after all.
+//
+// Reading. A snapshot is a position. What is removed is marked with the position that
+// removed it and kept for Options.SnapshotAge, so a snapshot needs neither a transaction
+// nor a connection between two pages, and survives a restart of the database. Each read
+// looks afterwards whether something that it should have seen may be deleted already,
+// and fails then. Pages are read by cursor, each filter by one index in the order of
+// answers; neither a connection nor a lock is held while Visible is asked.
+//
+// Waking. After its commits a process sends an empty NOTIFY on a connection of its own,
+// coalesced; a listener on another one wakes the follower of the other processes. It is
+// pinged, and connected again with a jittered back-off; it wakes the follower after each
+// reconnect. A lost NOTIFY costs latency only: the follower polls. Behind PgBouncer in
+// transaction mode LISTEN hears nothing.
+//
+// Stopping. Close refuses new calls, lets the writer finish what is queued, then ends
+// the listener and the notifier, then waits for reads that are running.
+package postgres

@@ -1,0 +1,165 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"fencepost/relay/store"
+	"fencepost/relay/wire"
+)
+
+// The statements that read a state. The version comes first: what a later one sees
+// beyond it belongs to a commit that moved the version, and log_commit then refuses.
+const (
+	sqlHead     = `SELECT version, head FROM log_head`
+	sqlHeadLock = sqlHead + ` FOR UPDATE`
+
+	// A wire form comes only where a decision can need it.
+	sqlByID = `SELECT e.position, e.id, e.newest, e.address,
+	CASE WHEN e.kind = 1059 OR e.pubkey = ANY ($2::bytea[]) OR e.id = ANY ($3::bytea[]) THEN e.raw END
+FROM unnest($1::bytea[]) AS k (id) JOIN events e ON e.id = k.id AND coalesce(e.gone, 0) = 0`
+
+	sqlByAddress = `SELECT e.position, e.id, e.newest, e.address, CASE WHEN e.address = ANY ($2::bytea[]) THEN e.raw END
+FROM unnest($1::bytea[]) AS k (address)
+JOIN events e ON e.address IS NOT NULL AND e.address = k.address AND coalesce(e.gone, 0) = 0`
+
+	sqlByPosition = `SELECT e.position, e.id, e.newest, e.address, e.raw
+FROM unnest($1::bigint[]) AS k (position) JOIN events e ON e.position = k.position AND e.gone IS NULL`
+
+	sqlDue = `SELECT l.position, e.id, e.newest, e.address, e.raw
+FROM log l LEFT JOIN events e ON e.position = l.position AND e.gone IS NULL
+WHERE l.due IS NOT NULL AND (l.due, l.due_nanos) <= ($1, $2) ORDER BY l.due, l.due_nanos, l.position LIMIT $3`
+
+	sqlTombs        = `SELECT t.id, t.pubkey FROM unnest($1::bytea[]) AS k (id) JOIN tombs t ON t.id = k.id`
+	sqlAddressTombs = `SELECT t.address, t.until FROM unnest($1::bytea[]) AS k (address) JOIN address_tombs t ON t.address = k.address`
+	sqlBans         = `SELECT b.id FROM unnest($1::bytea[]) AS k (id) JOIN bans b ON b.id = k.id`
+	sqlEpochs       = `SELECT e.scope, e.position FROM unnest($1::bytea[]) AS k (scope) JOIN epochs e ON e.scope = k.scope`
+	sqlErasedKeys   = `SELECT e.pubkey, e.until FROM unnest($1::bytea[]) AS k (pubkey) JOIN erased_keys e ON e.pubkey = k.pubkey`
+	sqlErasedGroups = `SELECT e.name, e.self FROM unnest($1::bytea[]) AS k (name) JOIN erased_groups e ON e.name = k.name`
+)
+
+// loader builds the pipeline that reads a state.
+type loader struct {
+	batch pgx.Batch
+	state *state
+	err   error // the first of a damaged row
+}
+
+// load reads what n needs, in one round trip.
+func load(ctx context.Context, conn *pgx.Conn, n *need, lock bool) (*state, error) {
+	l := &loader{state: newState()}
+	head := sqlHead
+	if lock {
+		head = sqlHeadLock
+	}
+	l.batch.Queue(head).QueryRow(func(r pgx.Row) error { return r.Scan(&l.state.version, &l.state.head) })
+	ids := list32(n.ids)
+	l.events(sqlByID, len(ids), ids, list32(n.deleters), list32(n.banned))
+	l.events(sqlByAddress, len(n.addresses), listText(n.addresses), listText(n.deleted))
+	l.events(sqlByPosition, len(n.positions), n.positions)
+	if !n.until.IsZero() {
+		l.sweep(n.until)
+	}
+	l.pairs(sqlTombs, ids, func(id, pubkey []byte) { l.state.tombs[tomb{to32(id), to32(pubkey)}] = struct{}{} })
+	l.numbers(sqlAddressTombs, listText(n.addresses), func(address []byte, until int64) {
+		l.state.addressTombs[string(address)] = until
+	})
+	l.queue(sqlBans, len(ids), func(rows pgx.Rows) error {
+		var id []byte
+		_, err := pgx.ForEachRow(rows, []any{&id}, func() error { l.state.bans[to32(id)] = struct{}{}; return nil })
+		return err
+	}, ids)
+	l.numbers(sqlEpochs, listText(n.scopes), func(scope []byte, position int64) {
+		l.state.epochs[string(scope)] = store.Position(position)
+	})
+	l.numbers(sqlErasedKeys, list32(n.keys), func(key []byte, until int64) { l.state.keys[to32(key)] = until })
+	l.pairs(sqlErasedGroups, listText(n.groups), func(name, self []byte) {
+		l.state.groups[string(name)] = struct{}{}
+		l.state.groups[string(name)+string(self)] = struct{}{}
+	})
+	if err := conn.SendBatch(ctx, &l.batch).Close(); err != nil {
+		return nil, err
+	}
+	return l.state, l.err
+}
+
+// queue adds a statement to the pipeline unless it would ask for nothing.
+func (l *loader) queue(sql string, asked int, read func(pgx.Rows) error, args ...any) {
+	if asked > 0 {
+		l.batch.Queue(sql, args...).Query(read)
+	}
+}
+
+func (l *loader) events(sql string, asked int, args ...any) {
+	l.queue(sql, asked, func(rows pgx.Rows) error {
+		var position uint64
+		var id, address, raw []byte
+		var newest int64
+		_, err := pgx.ForEachRow(rows, []any{&position, &id, &newest, &address, &raw}, func() error {
+			l.add(position, id, newest, address, raw)
+			return nil
+		})
+		return err
+	}, args...)
+}
+
+// sweep reads what is due; a row without a stored event is ephemeral.
+func (l *loader) sweep(until time.Time) {
+	l.queue(sqlDue, 1, func(rows pgx.Rows) error {
+		var position uint64
+		var id, address, raw []byte
+		var newest *int64
+		_, err := pgx.ForEachRow(rows, []any{&position, &id, &newest, &address, &raw}, func() error {
+			l.state.due = append(l.state.due, position)
+			if newest != nil {
+				l.add(position, id, *newest, address, raw)
+			}
+			return nil
+		})
+		return err
+	}, until.Unix(), int32(until.Nanosecond()), sweepRows)
+}
+
+func (l *loader) add(position uint64, id []byte, newest int64, address, raw []byte) {
+	event, err := decodeStored(position, raw)
+	if err != nil && l.err == nil {
+		l.err = err
+	}
+	l.state.add(&stored{position: position, id: to32(id), at: ^newest, address: string(address), event: event})
+}
+
+func decodeStored(position uint64, raw []byte) (*wire.Event, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	e, err := decodeEvent(raw)
+	if err != nil {
+		return nil, fmt.Errorf("event at %d: %w", position, err)
+	}
+	return e, nil
+}
+
+func (l *loader) pairs(sql string, keys [][]byte, yield func(a, b []byte)) {
+	l.queue(sql, len(keys), func(rows pgx.Rows) error {
+		var a, b []byte
+		_, err := pgx.ForEachRow(rows, []any{&a, &b}, func() error { yield(a, b); return nil })
+		return err
+	}, keys)
+}
+
+func (l *loader) numbers(sql string, keys [][]byte, yield func(key []byte, n int64)) {
+	l.queue(sql, len(keys), func(rows pgx.Rows) error {
+		var key []byte
+		var n int64
+		_, err := pgx.ForEachRow(rows, []any{&key, &n}, func() error { yield(key, n); return nil })
+		return err
+	}, keys)
+}
+
+func to32(b []byte) (out [32]byte) {
+	copy(out[:], b)
+	return out
+}

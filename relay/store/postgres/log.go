@@ -1,0 +1,90 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/jackc/pgx/v5"
+
+	"fencepost/relay/store"
+)
+
+const (
+	sqlReadLog = `SELECT l.position, l.type, l.detail, coalesce(l.target, 0), l.prefix, coalesce(l.body, e.raw)
+FROM log l LEFT JOIN events e ON e.position = l.position AND l.type = 1
+WHERE l.position > $1 ORDER BY l.position LIMIT $2`
+
+	sqlReadControl = `SELECT l.position, l.type, l.detail, coalesce(l.target, 0), l.prefix, l.body
+FROM log l WHERE l.type = 5 AND l.position > $1 ORDER BY l.position LIMIT $2`
+
+	sqlFloor = `SELECT floor FROM log_head`
+
+	// The timeline changes when a standby takes over.
+	sqlLog = `SELECT id || '-' || left(pg_walfile_name(pg_current_wal_lsn()), 8), floor, head, control FROM log_head`
+)
+
+// Log implements store.Store. The epoch is the random name of this history and the
+// timeline of the database.
+func (s *Store) Log(ctx context.Context) (info store.LogInfo, err error) {
+	if err := s.ready(ctx); err != nil {
+		return info, err
+	}
+	err = s.pool.QueryRow(ctx, sqlLog).Scan(&info.Epoch, &info.Floor, &info.Head, &info.Control)
+	return info, s.failed(ctx, err)
+}
+
+// ReadLog implements store.Store.
+func (s *Store) ReadLog(ctx context.Context, after store.Position, limit int) ([]store.Entry, error) {
+	return s.readRows(ctx, sqlReadLog, after, limit)
+}
+
+// ReadControl implements store.Store.
+func (s *Store) ReadControl(ctx context.Context, after store.Position, limit int) ([]store.Entry, error) {
+	return s.readRows(ctx, sqlReadControl, after, limit)
+}
+
+func (s *Store) readRows(ctx context.Context, sql string, after store.Position, limit int) (out []store.Entry, err error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	if limit <= 0 || after >= math.MaxInt64 {
+		return nil, nil
+	}
+	var b pgx.Batch
+	b.Queue(sql, int64(after), limit).Query(func(rows pgx.Rows) error {
+		out, err = collectRows(rows)
+		return err
+	})
+	var floor store.Position
+	b.Queue(sqlFloor).QueryRow(func(r pgx.Row) error { return r.Scan(&floor) }) // after the rows: what it allows was there
+	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
+		return nil, s.failed(ctx, err)
+	}
+	if sql == sqlReadLog && after+1 < floor {
+		return nil, store.ErrFloor
+	}
+	return out, nil
+}
+
+func collectRows(rows pgx.Rows) (out []store.Entry, err error) {
+	var r rawRow
+	_, err = pgx.ForEachRow(rows, []any{&r.position, &r.kind, &r.detail, &r.target, &r.prefix, &r.body}, func() error {
+		e, err := r.decode(nil)
+		out = append(out, e)
+		return err
+	})
+	return out, err
+}
+
+// failed makes an error of reading what callers expect: the store may have been closed
+// meanwhile, and a context ended.
+func (s *Store) failed(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ready := s.ready(ctx); ready != nil {
+		return ready
+	}
+	return fmt.Errorf("read the database: %w", err)
+}

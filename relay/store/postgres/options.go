@@ -1,0 +1,95 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Options of a store. The zero value of each field has a default.
+type Options struct {
+	Now      func() time.Time // the clock of expiry and of ephemeral rows; time.Now
+	Logger   *slog.Logger     // silent
+	MaxConns int              // connections for reading; 8. Three more write, listen and notify.
+
+	// Migrate brings the schema up to date before the store opens it.
+	Migrate bool
+
+	// CommitTimeout is how long one commit is tried, through restarts of the database
+	// and other replicas' locks; 10 s.
+	CommitTimeout time.Duration
+
+	// SnapshotAge is how long an event that was removed stays readable by the snapshots
+	// from before; 10 minutes. Then they fail.
+	SnapshotAge time.Duration
+}
+
+func (o Options) withDefaults() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.MaxConns <= 0 {
+		o.MaxConns = 8
+	}
+	if o.CommitTimeout <= 0 {
+		o.CommitTimeout = 10 * time.Second
+	}
+	if o.SnapshotAge <= 0 {
+		o.SnapshotAge = 10 * time.Minute
+	}
+	return o
+}
+
+const (
+	lockTimeout    = 2 * time.Second // also for a transaction that is idle, and for TCP without an answer
+	connectTimeout = 5 * time.Second
+)
+
+// parse reads the URL and adds what every connection has: time limits (O19), and a
+// planner that walks indexes. Each statement of this package is written for one index,
+// and the planner must not prefer a scan while a table is small or not analysed.
+func parse(url string, o Options) (*pgxpool.Config, error) {
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("URL of the database: %w", err)
+	}
+	cfg.MaxConns = int32(o.MaxConns)
+	c := cfg.ConnConfig
+	c.ConnectTimeout = connectTimeout
+	dialer := &net.Dialer{KeepAlive: connectTimeout, Control: userTimeout}
+	c.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		return dialer.DialContext(ctx, network, addr)
+	}
+	milliseconds := strconv.FormatInt(lockTimeout.Milliseconds(), 10)
+	for name, value := range map[string]string{
+		"application_name":                    "fencepost",
+		"default_transaction_isolation":       "read committed",
+		"idle_in_transaction_session_timeout": milliseconds,
+		"lock_timeout":                        milliseconds,
+		"tcp_user_timeout":                    milliseconds,
+		"enable_seqscan":                      "off",
+		"enable_bitmapscan":                   "off",
+		"enable_hashjoin":                     "off",
+		"enable_mergejoin":                    "off",
+		"jit":                                 "off",
+	} {
+		c.RuntimeParams[name] = value
+	}
+	return cfg, nil
+}
+
+// connect makes a connection that is not pooled.
+func connect(ctx context.Context, cfg *pgx.ConnConfig) (*pgx.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	return pgx.ConnectConfig(ctx, cfg.Copy())
+}

@@ -1,0 +1,108 @@
+package postgres
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"fencepost/relay/store"
+	"fencepost/relay/wire"
+)
+
+// The body of a log row: of an ephemeral event its wire form, of a removal the wire
+// form without content and with a signature of zeros, of a control row the number of
+// scopes(4), each length(4) and its bytes, and the data.
+
+var errCorrupt = errors.New("row is damaged")
+
+var noSignature = strings.Repeat("0", 128)
+
+func rowBody(e *store.Entry) []byte {
+	switch e.Type {
+	case store.EntryEphemeral:
+		return e.Event.Raw()
+	case store.EntryRemoval:
+		header := e.Removal.Event.Event
+		header.Sig = noSignature // the decoder wants one
+		return wire.NewEvent(header).Raw()
+	case store.EntryControl:
+		return controlBody(e.Control)
+	default:
+		return nil
+	}
+}
+
+func controlBody(c *store.Control) []byte {
+	row := binary.BigEndian.AppendUint32(nil, uint32(len(c.Scopes)))
+	for _, scope := range c.Scopes {
+		row = append(binary.BigEndian.AppendUint32(row, uint32(len(scope))), scope...)
+	}
+	return append(row, c.Data...)
+}
+
+// rawRow is a log row as the database has it; body is the wire form of a stored event.
+type rawRow struct {
+	position int64
+	kind     int16
+	detail   int16
+	target   int64
+	prefix   []byte
+	body     []byte
+}
+
+// decode makes the entry; known is its event when that is decoded already.
+func (r *rawRow) decode(known *wire.Event) (store.Entry, error) {
+	e := store.Entry{Position: store.Position(r.position), Type: store.EntryType(r.kind)}
+	var err error
+	switch copy(e.Prefix[:], r.prefix); e.Type {
+	case store.EntryEvent, store.EntryEphemeral:
+		if e.Event = known; known == nil {
+			e.Event, err = decodeEvent(r.body)
+		}
+	case store.EntryRemoval:
+		var event *wire.Event
+		if event, err = decodeEvent(r.body); err == nil {
+			e.Removal = store.NewRemoval(store.RemovalCause(r.detail), store.Position(r.target), event)
+		}
+	case store.EntryVoid:
+		e.Void = store.VoidKind(r.detail)
+	case store.EntryControl:
+		e.Control, err = decodeControl(r.body)
+	default:
+		err = errCorrupt
+	}
+	if err != nil {
+		return e, fmt.Errorf("log row %d: %w", r.position, err)
+	}
+	return e, nil
+}
+
+func decodeControl(body []byte) (*store.Control, error) {
+	if len(body) < 4 {
+		return nil, errCorrupt
+	}
+	c := &store.Control{}
+	left := binary.BigEndian.Uint32(body)
+	for body = body[4:]; left > 0; left-- {
+		if len(body) < 4 {
+			return nil, errCorrupt
+		}
+		n := uint64(binary.BigEndian.Uint32(body))
+		if body = body[4:]; uint64(len(body)) < n {
+			return nil, errCorrupt
+		}
+		c.Scopes = append(c.Scopes, string(body[:n]))
+		body = body[n:]
+	}
+	c.Data = append(c.Data, body...)
+	return c, nil
+}
+
+func decodeEvent(raw []byte) (*wire.Event, error) {
+	e, err := wire.DecodeEvent(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errCorrupt, err)
+	}
+	return e, nil
+}

@@ -1,0 +1,142 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// writer is the connection on which everything is written.
+type writer struct {
+	// Set at construction, never changed.
+	cfg *pgx.ConnConfig
+	me  []byte // random, names this process in the table of writers
+
+	conn *pgx.Conn // nil after a failure
+}
+
+// Codes of PostgreSQL, and the one that log_commit raises.
+const (
+	undefinedTable = "42P01"
+	commitMoved    = "FP001"
+)
+
+var (
+	errLost    = errors.New("a commit did not arrive")
+	errUnknown = errors.New("no answer to a commit, and the database cannot be asked")
+	errLocal   = errors.New("a statement cannot be sent")
+)
+
+// connection returns the writer's connection and makes it where there is none.
+func (w *writer) connection(ctx context.Context) (_ *pgx.Conn, err error) {
+	if w.conn == nil || w.conn.IsClosed() {
+		if w.conn, err = connect(ctx, w.cfg); err != nil {
+			w.conn = nil
+			return nil, err
+		}
+	}
+	return w.conn, nil
+}
+
+// drop ends the connection, and with it a transaction that it may have.
+func (w *writer) drop(ctx context.Context) {
+	_ = w.end(ctx) // it is of no further use
+}
+
+func (w *writer) end(ctx context.Context) error {
+	if w.conn == nil {
+		return nil
+	}
+	conn := w.conn
+	w.conn = nil
+	if conn.IsClosed() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	return conn.Close(ctx)
+}
+
+// settle finds out what became of t, whose commit failed with err: nil when it is
+// committed after all. errUnknown when that cannot be found out in time.
+func (w *writer) settle(ctx context.Context, t *txn, err error) error {
+	var pgErr *pgconn.PgError
+	switch {
+	case errors.As(err, &pgErr) && pgErr.SeverityUnlocalized == "ERROR":
+		w.drop(ctx) // rolled back
+		return err
+	case pgErr == nil && !w.conn.IsClosed():
+		w.drop(ctx)
+		return fmt.Errorf("%w: %w", errLocal, err)
+	}
+	ctx = context.WithoutCancel(ctx)
+	ctx, cancel := context.WithTimeout(ctx, 2*attemptTimeout)
+	defer cancel()
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		w.drop(ctx)
+		committed, askErr := w.committed(ctx, t)
+		switch {
+		case askErr == nil && committed:
+			return nil
+		case askErr == nil:
+			return fmt.Errorf("%w: %w", errLost, err)
+		}
+		select {
+		case <-time.After(wait/2 + rand.N(wait)):
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w: %w", errUnknown, err, askErr)
+		}
+	}
+}
+
+// committed asks whether t is. It takes the lock of the head and moves the version: a
+// backend that still works on t has ended by then, or its commit is refused.
+func (w *writer) committed(ctx context.Context, t *txn) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
+	conn, err := w.connection(ctx)
+	if err != nil {
+		return false, err
+	}
+	if _, err := conn.Exec(ctx, `UPDATE log_head SET version = version + 1`); err != nil {
+		return false, err
+	}
+	var version int64
+	err = conn.QueryRow(ctx, `SELECT version FROM writers WHERE writer = $1`, w.me).Scan(&version)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	return version == t.version+1, err
+}
+
+// code returns PostgreSQL's code of err, or "".
+func code(err error) string {
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) {
+		return pgErr.Code
+	}
+	return ""
+}
+
+// passes reports whether the same may succeed later: the connection, a lock or a
+// restart was in the way.
+func passes(err error) bool {
+	if errors.Is(err, errUnknown) || errors.Is(err, errLocal) || errors.Is(err, errCorrupt) {
+		return false
+	}
+	c := code(err)
+	return c == "" || slices.Contains([]string{"08", "40", "55", "57"}, c[:2]) || c == "25P03" || c == "53300"
+}
+
+// isolates reports whether what is written made the statement fail, not the database:
+// data, constraints, limits of the program, and what a trigger raises.
+func isolates(err error) bool {
+	c := code(err)
+	return errors.Is(err, errLocal) || c != "" && slices.Contains([]string{"0A", "21", "22", "23", "54", "P0"}, c[:2])
+}

@@ -1,0 +1,155 @@
+package postgres
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5"
+
+	"fencepost/relay/store"
+	"fencepost/relay/wire"
+)
+
+var errSnapshotOld = errors.New("snapshot is too old")
+
+// snapshot is a store.Snapshot: a position. What was removed after it is still there,
+// marked, for as long as Options.SnapshotAge; so it holds nothing of the database's, and
+// outlives its connections.
+type snapshot struct {
+	store *Store
+	head  int64
+
+	closed atomic.Bool
+}
+
+const (
+	sqlApplied = `SELECT head FROM log_head`
+	sqlTrimmed = `SELECT trimmed FROM log_head`
+
+	sqlByIDs = `SELECT e.newest, e.id, e.position FROM unnest($1::bytea[]) AS k (id)
+JOIN events e ON e.id = k.id AND e.position <= $2 AND coalesce(e.gone, 9223372036854775807) > $2`
+
+	sqlRaw = `SELECT e.position, e.raw FROM unnest($1::bigint[]) AS k (position) JOIN events e ON e.position = k.position`
+
+	sqlPrefixed = `SELECT e.position, e.raw FROM events e WHERE e.id >= $1 AND e.id <= $2
+AND e.position <= $3 AND coalesce(e.gone, 9223372036854775807) > $3 ORDER BY e.id LIMIT $4`
+)
+
+// Snapshot implements store.Store.
+func (s *Store) Snapshot(ctx context.Context) (store.Snapshot, error) {
+	snap, err := s.snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return snap, nil
+}
+
+func (s *Store) snapshot(ctx context.Context) (*snapshot, error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	snap := &snapshot{store: s}
+	if err := s.pool.QueryRow(ctx, sqlApplied).Scan(&snap.head); err != nil {
+		return nil, s.failed(ctx, err)
+	}
+	return snap, nil
+}
+
+// Applied implements store.Snapshot.
+func (s *snapshot) Applied() store.Position { return store.Position(s.head) }
+
+// Query implements store.Snapshot. It reads nothing yet.
+func (s *snapshot) Query(ctx context.Context, filters []*wire.Filter, opt store.QueryOptions) (store.Rows, error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	u := s.union(filters, opt.Limit, opt.Visible)
+	unasked := slices.ContainsFunc(filters, func(f *wire.Filter) bool { return opt.Limit(f) == 0 })
+	return &answer{union: u, maxTotal: opt.MaxTotal, unasked: unasked}, nil
+}
+
+// Count implements store.Snapshot.
+func (s *snapshot) Count(ctx context.Context, filters []*wire.Filter, limit int, visible func(*wire.Event) bool) (n int, exact bool, err error) {
+	u := s.union(filters, unlimited, visible)
+	for {
+		found, err := u.next(ctx)
+		switch {
+		case err != nil:
+			return 0, false, err
+		case found == nil:
+			return n, true, nil
+		case limit > 0 && n == limit:
+			return n, false, nil
+		}
+		n++
+	}
+}
+
+// Prefixed implements store.Snapshot.
+func (s *snapshot) Prefixed(ctx context.Context, prefix string, limit int) (out []store.Record, err error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	if len(prefix) < 8 || len(prefix) > 64 || len(prefix)%2 != 0 || limit <= 0 || strings.ToLower(prefix) != prefix {
+		return nil, nil
+	}
+	first, err := hex.DecodeString(prefix)
+	if err != nil {
+		return nil, nil // the beginning of none
+	}
+	last := append(slices.Clone(first), slices.Repeat([]byte{0xff}, 32-len(first))...)
+	err = s.read(ctx, sqlPrefixed, []any{first, last, s.head, limit}, func(rows pgx.Rows) error {
+		out, err = collectRecords(rows)
+		return err
+	})
+	return out, err
+}
+
+func collectRecords(rows pgx.Rows) (out []store.Record, err error) {
+	var position uint64
+	var raw []byte
+	_, err = pgx.ForEachRow(rows, []any{&position, &raw}, func() error {
+		e, err := decodeStored(position, raw)
+		out = append(out, store.Record{Position: store.Position(position), Event: e})
+		return err
+	})
+	return out, err
+}
+
+// read runs one statement, and then sees whether what it looked for may be gone.
+func (s *snapshot) read(ctx context.Context, sql string, args []any, collect func(pgx.Rows) error) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	var trimmed int64
+	var b pgx.Batch
+	b.Queue(sql, args...).Query(collect)
+	b.Queue(sqlTrimmed).QueryRow(func(r pgx.Row) error { return r.Scan(&trimmed) })
+	if err := s.store.pool.SendBatch(ctx, &b).Close(); err != nil {
+		if ready := s.ready(ctx); ready != nil {
+			return ready
+		}
+		return s.store.failed(ctx, err)
+	}
+	if trimmed > s.head {
+		return errSnapshotOld
+	}
+	return nil
+}
+
+// Close implements store.Snapshot; it may be called more than once.
+func (s *snapshot) Close() error {
+	s.closed.Store(true)
+	return nil
+}
+
+func (s *snapshot) ready(ctx context.Context) error {
+	if s.closed.Load() {
+		return store.ErrClosed
+	}
+	return s.store.ready(ctx)
+}

@@ -1,0 +1,181 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"fencepost/lifecycle"
+	"fencepost/relay/store"
+)
+
+// Store is a store.Store over PostgreSQL. Its methods may be called from any goroutine.
+type Store struct {
+	// Set at construction, never changed.
+	opt     Options
+	pool    *pgxpool.Pool
+	queue   *queue
+	changed chan struct{} // one waiting wake-up at most; never closed
+	notify  chan struct{} // the same for the notifier
+	group   *lifecycle.Group
+	written chan struct{} // closed when the writer has ended
+	close   func() error  // runs shutdown once
+
+	closed atomic.Bool
+
+	listener listener
+	writer   writer // owned by the writer goroutine
+}
+
+// Open opens the store in the database of url and starts its goroutines, which Close
+// stops. store.ErrSchema when the schema is of another version. ctx bounds Open only.
+func Open(ctx context.Context, url string, opt Options) (*Store, error) {
+	opt = opt.withDefaults()
+	if opt.Migrate {
+		if _, err := Up(ctx, url); err != nil {
+			return nil, err
+		}
+	}
+	cfg, err := parse(url, opt)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := connect(ctx, cfg.ConnConfig)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the database: %w", err)
+	}
+	if err := errors.Join(checkSettings(ctx, conn), checkSchema(ctx, conn)); err != nil {
+		return nil, errors.Join(err, conn.Close(ctx))
+	}
+	life := context.WithoutCancel(ctx)
+	pool, err := pgxpool.NewWithConfig(life, cfg)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close(ctx))
+	}
+	me := make([]byte, 16)
+	_, _ = rand.Read(me) // never fails
+	s := &Store{
+		opt:     opt,
+		pool:    pool,
+		queue:   newQueue(),
+		changed: make(chan struct{}, 1),
+		notify:  make(chan struct{}, 1),
+		group:   lifecycle.NewGroup(life),
+		written: make(chan struct{}),
+		writer:  writer{cfg: cfg.ConnConfig, conn: conn, me: me},
+	}
+	s.listener.cfg = cfg.ConnConfig
+	s.close = sync.OnceValue(s.shutdown)
+	if err := s.listener.begin(ctx); err != nil {
+		pool.Close()
+		return nil, errors.Join(err, conn.Close(ctx))
+	}
+	s.group.Go("writer", func(context.Context) { defer close(s.written); s.write(life) })
+	s.group.Go("listener", s.listen)
+	s.group.Go("notifier", s.tell)
+	return s, nil
+}
+
+// checkSettings refuses a database that would lose what it acknowledged, and one that
+// only reads.
+func checkSettings(ctx context.Context, conn *pgx.Conn) error {
+	var fsync, commits, standby string
+	const sql = `SELECT current_setting('fsync'), current_setting('synchronous_commit'), pg_is_in_recovery()::text`
+	if err := conn.QueryRow(ctx, sql).Scan(&fsync, &commits, &standby); err != nil {
+		return fmt.Errorf("settings of the database: %w", err)
+	}
+	switch {
+	case fsync == "off":
+		return errors.New("the database runs with fsync=off and would lose acknowledged events")
+	case commits == "off":
+		return errors.New("the database runs with synchronous_commit=off and would lose acknowledged events")
+	case standby == "true":
+		return errors.New("the database is a standby and takes no writes")
+	}
+	return nil
+}
+
+// Append implements store.Store. It blocks while the queue is full and until the events
+// are durable; an ended ctx withdraws what the writer has not taken.
+func (s *Store) Append(ctx context.Context, writes []store.Write) []store.Outcome {
+	r := &request{writes: writes, outcomes: make([]store.Outcome, len(writes)), done: make(chan struct{})}
+	if len(writes) == 0 {
+		return r.outcomes
+	}
+	for i := range writes {
+		r.bytes += weight(&writes[i])
+	}
+	s.queue.do(ctx, r)
+	return r.outcomes
+}
+
+// weight estimates what w costs in memory and on the wire, in bytes.
+func weight(w *store.Write) int {
+	n := 64 * (1 + len(w.Ban) + len(w.Unban) + len(w.Terms))
+	for i := range w.Controls {
+		n += 64 + len(w.Controls[i].Data)
+	}
+	if w.Event != nil {
+		n += 512 + len(w.Event.Raw())
+	}
+	for _, e := range w.Also {
+		n += 512 + len(e.Raw())
+	}
+	return n
+}
+
+// Sweep implements store.Store. Each commit takes sweepRows, so that appends come in
+// between. It also deletes events that were removed longer than SnapshotAge ago.
+func (s *Store) Sweep(ctx context.Context, now time.Time) (int, error) {
+	total := 0
+	for {
+		r := &request{until: now, done: make(chan struct{})}
+		s.queue.do(ctx, r)
+		total += r.removed
+		if r.err != nil {
+			return total, r.err
+		}
+		if r.removed < sweepRows {
+			return total, s.trim(ctx)
+		}
+	}
+}
+
+// Changed implements store.Store.
+func (s *Store) Changed() <-chan struct{} { return s.changed }
+
+// Close implements store.Store.
+func (s *Store) Close() error { return s.close() }
+
+func (s *Store) shutdown() error {
+	s.closed.Store(true)
+	s.queue.close()
+	<-s.written
+	s.group.Cancel()
+	err := s.group.Wait(context.WithoutCancel(s.group.Context()))
+	s.pool.Close() // waits for reads that are running
+	return errors.Join(err, s.writer.end(s.group.Context()), s.listener.end(s.group.Context()))
+}
+
+// ready returns why nothing can be read.
+func (s *Store) ready(ctx context.Context) error {
+	if s.closed.Load() {
+		return store.ErrClosed
+	}
+	return ctx.Err()
+}
+
+// wake leaves a wake-up unless one is waiting already.
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

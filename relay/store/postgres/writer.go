@@ -1,0 +1,169 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"fencepost/relay/store"
+)
+
+// sweepRows is how many rows one commit of a sweep or an erasure takes.
+const sweepRows = 500
+
+// attemptTimeout bounds one transaction: a connection that lost its peer is given up.
+const attemptTimeout = 5 * time.Second
+
+// write is the writer goroutine: it answers requests until the queue is closed and
+// empty.
+func (s *Store) write(life context.Context) {
+	for {
+		requests, ok := s.queue.take()
+		if !ok {
+			return
+		}
+		ctx, cancel := context.WithTimeout(life, s.opt.CommitTimeout)
+		s.commit(ctx, requests)
+		cancel()
+		for _, r := range requests {
+			close(r.done)
+		}
+	}
+}
+
+// commit answers the requests. When a statement fails because of what is written, the
+// culprit is found by halves and fails alone (O20).
+func (s *Store) commit(ctx context.Context, requests []*request) {
+	err := s.persist(ctx, requests)
+	if err == nil {
+		return
+	}
+	if a, b := halves(requests); b != nil && isolates(err) {
+		s.commit(ctx, a)
+		s.commit(ctx, b)
+		return
+	}
+	s.opt.Logger.Error("commit", "err", err)
+	for _, r := range requests {
+		r.fail(fmt.Errorf("commit: %w", err))
+	}
+}
+
+// halves divides the writes of requests; b is nil when there is one at most.
+func halves(requests []*request) (a, b []*request) {
+	total := 0
+	for _, r := range requests {
+		total += len(r.writes)
+	}
+	if total < 2 {
+		return requests, nil
+	}
+	left := total / 2
+	for _, r := range requests {
+		n := min(left, len(r.writes))
+		left -= n
+		if n > 0 {
+			a = append(a, &request{writes: r.writes[:n], outcomes: r.outcomes[:n]})
+		}
+		if n < len(r.writes) {
+			b = append(b, &request{writes: r.writes[n:], outcomes: r.outcomes[n:]})
+		}
+	}
+	return a, b
+}
+
+// persist decides and commits, again and again while another replica, a lock or the
+// connection is in the way. On an error nothing is committed, except that errUnknown
+// leaves that open.
+func (s *Store) persist(ctx context.Context, requests []*request) error {
+	n := needOf(requests)
+	lock := false
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		t, err := s.attempt(ctx, requests, n, lock)
+		if err == nil {
+			s.publish(t)
+			return nil
+		}
+		if code(err) == commitMoved {
+			lock = true // the other replicas have to wait then
+			continue
+		}
+		if !passes(err) {
+			return err
+		}
+		s.opt.Logger.Warn("commit is tried again", "err", err)
+		select {
+		case <-time.After(wait/2 + rand.N(wait)):
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		}
+	}
+}
+
+// attempt makes one transaction, or none when nothing is to be written. With lock it
+// reads under the lock of the head; without it relies on log_commit to see whether
+// anything changed meanwhile, and holds the lock for one round trip.
+func (s *Store) attempt(ctx context.Context, requests []*request, n *need, lock bool) (*txn, error) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
+	conn, err := s.writer.connection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.decide(ctx, conn, requests, n, lock)
+	if err == nil && t.empty() {
+		if lock {
+			_, err = conn.Exec(ctx, "ROLLBACK")
+		}
+		return t, err
+	}
+	if err != nil {
+		s.writer.drop(ctx)
+		return nil, err
+	}
+	if err := t.send(ctx, conn, s.writer.me, lock); err != nil {
+		return t, s.writer.settle(ctx, t, err)
+	}
+	return t, nil
+}
+
+// decide reads what the requests need and answers them, for the case that it becomes
+// durable.
+func (s *Store) decide(ctx context.Context, conn *pgx.Conn, requests []*request, n *need, lock bool) (*txn, error) {
+	if lock {
+		if _, err := conn.Exec(ctx, "BEGIN"); err != nil {
+			return nil, err
+		}
+	}
+	state, err := load(ctx, conn, n, lock)
+	if err != nil {
+		return nil, err
+	}
+	t := newTxn(state, s.opt.Now())
+	for _, r := range requests {
+		switch {
+		case r.isSweep():
+			r.removed = t.sweep(state.due)
+		case r.erasure != nil:
+			r.removed = t.erase(r.erasure, r.found)
+		}
+		for i := range r.writes {
+			r.outcomes[i] = t.write(&r.writes[i])
+		}
+	}
+	return t, nil
+}
+
+// publish tells the followers of this and of the other processes.
+func (s *Store) publish(t *txn) {
+	if len(t.rows) > 0 || len(t.voids) > 0 {
+		wake(s.changed)
+		wake(s.notify)
+	}
+}
+
+var _ store.Store = (*Store)(nil)
