@@ -6,17 +6,17 @@ const groups = "relay/access/group"
 var groupMutants = []Mutant{
 	{
 		Name: "group-scope-before-state", Promise: "G4", Says: "A decision from the old state has an epoch that holds.",
-		Edit:   Edit{groups + "/apply.go", "\tchange, err := b.fold(&row)\n", "\tfor _, name := range scopes {\n\t\tif g := b.find(strings.TrimPrefix(name, scopePrefix)); g != nil {\n\t\t\tg.scope.Move(at)\n\t\t\tfor range 1000 {\n\t\t\t\tb.find(\"\")\n\t\t\t}\n\t\t}\n\t}\n\tchange, err := b.fold(&row)\n"},
+		Edit:   Edit{groups + "/apply.go", "\tchange, err := b.fold(&row)\n", "\tfor _, name := range scopes {\n\t\tif g := b.find(strings.TrimPrefix(name, scopePrefix)); g != nil {\n\t\t\tb.move(g, at)\n\t\t\tfor range 1000 {\n\t\t\t\tb.find(\"\")\n\t\t\t}\n\t\t}\n\t}\n\tchange, err := b.fold(&row)\n"},
 		Suites: in(groups, "TestStateChangesBeforeTheScopeMoves"),
 	},
 	{
 		Name: "group-scope-not-moved", Promise: "G4", Says: "Frames that were queued for a member who was removed are written.",
-		Edit:   Edit{groups + "/apply.go", "\t\t\tg.scope.Move(at)\n", ""},
+		Edit:   Edit{groups + "/apply.go", "\tg.scope.Move(at)\n", ""},
 		Suites: in(groups, "TestWhatEndsAGrant", "TestOfTwoEditsAtOnceOneIsMadeAgain"),
 	},
 	{
 		Name: "group-strangers-not-moved", Promise: "G4", Says: "Frames of a group that came after they were queued are never decided about.",
-		Edit:   Edit{groups + "/apply.go", "\t\t\tb.strangers.Move(at)\n", ""},
+		Edit:   Edit{groups + "/apply.go", "\tb.strangers.Move(at)\n", ""},
 		Suites: in(groups, "TestGroupThatComesLaterEndsGrants"),
 	},
 	{
@@ -31,8 +31,33 @@ var groupMutants = []Mutant{
 	},
 	{
 		Name: "group-removal-names-nothing", Promise: "G4", Says: "Who was removed goes on reading.",
-		Edit:   Edit{groups + "/members.go", "Key: key, Stamp: stamp}, scopeOf(id))", "Key: key, Stamp: stamp})"},
-		Suites: in(groups, "TestWhatEndsAGrant", "TestRemovingMembers"),
+		Edit:   Edit{groups + "/members.go", "Key: key, Stamp: stamp}, scope)", "Key: key, Stamp: stamp})"},
+		Suites: in(groups, "TestWhatADecisionRestsOn", "TestRemovingMembers"),
+	},
+	{
+		Name: "group-removal-names-all", Promise: "NIP-29", Says: "Strangers who join and leave keep everybody else from writing in a group.",
+		Edit:   Edit{groups + "/members.go", "scope := memberScope(id, key)", "scope := scopeOf(id)"},
+		Suites: in(groups, "TestWhatADecisionRestsOn", "TestRemovingMembers"),
+	},
+	{
+		Name: "group-staff-leaves-unseen", Promise: "NIP-29", Says: "The last two admins leave a group to nobody, each since the other is there.",
+		Edit:   Edit{groups + "/members.go", "if was > plain {\n\t\tscope", "if false {\n\t\tscope"},
+		Suites: in(groups, "TestWhatADecisionRestsOn", "TestRemovingMembers"),
+	},
+	{
+		Name: "group-loss-without-a-name", Promise: "G4", Says: "Frames that were queued are written although their reader was removed.",
+		Edit:   Edit{groups + "/apply.go", "\tif len(change.Keys) > 0 || change.Everyone {", "\tif false {"},
+		Suites: in(groups, "TestALossEndsGrantsWhateverItsRowNames"),
+	},
+	{
+		Name: "group-terms-without-author", Promise: "G4", Says: "An event of a member who was removed meanwhile is published.",
+		Edit:   Edit{groups + "/plan.go", "Epoch: g.removed[key]", "Epoch: 0"},
+		Suites: in(groups, "TestWhatADecisionRestsOn", "TestTheBookIsTheFoldOfItsRows", "TestLeaving"),
+	},
+	{
+		Name: "group-terms-without-targets", Promise: "NIP-29", Says: "Who is put and leaves meanwhile is passed over.",
+		Edit:   Edit{groups + "/plan.go", "return b.terms(terms, ids[:1], targetsOf(ev)...)", "return terms"},
+		Suites: in(groups, "TestWhatADecisionRestsOn"),
 	},
 	{
 		Name: "group-pins-name-nothing", Promise: "NIP-29", Says: "Of two lists of pins made at once the older one is shown.",
@@ -41,12 +66,12 @@ var groupMutants = []Mutant{
 	},
 	{
 		Name: "group-terms-without-h", Promise: "G4", Says: "An event is published in a group that was closed meanwhile.",
-		Edit:   Edit{groups + "/plan.go", "\tterms := b.terms(nil, ids)\n", "\tvar terms []store.Term\n"},
+		Edit:   Edit{groups + "/plan.go", "\tterms := b.terms(nil, ids, ev.PubKey)\n", "\tvar terms []store.Term\n"},
 		Suites: in(groups, "TestEventRacingTheCreationOfItsGroup", "TestDeletingAGroup", "TestOfTwoEditsAtOnceOneIsMadeAgain"),
 	},
 	{
 		Name: "group-terms-without-parents", Promise: "NIP-29", Says: "Two edits at once close a cycle.",
-		Edit:   Edit{groups + "/plan.go", "return b.climb(terms, parent)", "return terms"},
+		Edit:   Edit{groups + "/plan.go", "return b.climb(b.terms(terms, []string{parent}, ev.PubKey), parent)", "return terms"},
 		Suites: in(groups, "TestEditsThatCloseACycleTogether", "TestEditRacingAChangeAboveItsParent"),
 	},
 	{

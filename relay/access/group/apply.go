@@ -22,8 +22,9 @@ type Change struct {
 	Everyone bool     // and so did everybody who is not a member
 }
 
-// Apply changes the state as row says, and moves the scopes of groups among
-// scopes to at afterwards. Rows come in the order of their positions, from one
+// Apply changes the state as row says, and moves the epochs of the scopes of groups
+// among scopes to at afterwards. With them move the lifecycle scopes of those groups,
+// and so they do with every row that takes something away from a reader. Rows come in the order of their positions, from one
 // goroutine. Of rows that are not about groups only that of a key which vanished
 // changes something: its memberships end, and the caller moves a scope of its own
 // that is part of every grant. After an error
@@ -34,16 +35,34 @@ func (b *Book) Apply(at store.Position, row control.Row, scopes []string) (Chang
 		return Change{}, fmt.Errorf("%w: %s of %s at %d", err, row.Type, row.Group, at)
 	}
 	for _, name := range scopes {
-		id, ok := strings.CutPrefix(name, scopePrefix)
-		if !ok {
-			continue
-		}
-		if g := b.find(id); g != nil {
-			g.scope.Move(at)
-			b.strangers.Move(at)
+		id, key, ok := parseScope(name)
+		if g := b.find(id); ok && g != nil {
+			g.named(key, at)
+			b.move(g, at)
 		}
 	}
+	if len(change.Keys) > 0 || change.Everyone {
+		b.move(b.find(change.Group), at) // whatever the row names (G4)
+	}
 	return change, nil
+}
+
+// move ends the grants of what is in g.
+func (b *Book) move(g *group, at store.Position) {
+	g.scope.Move(at)
+	b.strangers.Move(at)
+}
+
+// named takes in that a row has named the group, or one key of it.
+func (g *group) named(key string, at store.Position) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case key == "":
+		g.epoch = at
+	case !g.deleted:
+		g.removed[key] = at
+	}
 }
 
 func (b *Book) fold(row *control.Row) (Change, error) {
@@ -202,7 +221,7 @@ func (g *group) delete() (keys []string, everyone, ok bool) {
 		slices.Sort(keys)
 	}
 	g.deleted = true
-	g.roles, g.privileged, g.codes, g.pins = nil, nil, nil, nil
+	g.roles, g.privileged, g.codes, g.pins, g.removed = nil, nil, nil, nil, nil
 	g.meta = &meta{private: g.meta.private, hidden: g.meta.hidden}
 	return keys, !secret, true
 }

@@ -11,11 +11,32 @@
 // join and leave), events to remove. Exactly one 39000 goes with each change of
 // the metadata, later than the one before.
 //
+// # What decisions rest on
+//
 // A row that takes something away, changes roles or makes a rule names the scope
-// "g:" + id; of two such requests that were planned at once the second is planned
-// again, since both have that scope among their Terms. A join, a new member
-// without roles and an invitation name none. MaxGroups, MaxMembers and the bound
-// on codes can therefore be passed by as many requests as are planned at once.
+// "g:" + id; the removal of a member without a privileged role only
+// "g:" + id + "/" + key, so that strangers who come and go disturb nobody else. A join,
+// a new member without roles and an invitation name none. Every decision has both
+// scopes of its author among its Terms, and so of two that do not go together the
+// second is planned again. What it rests on besides:
+//
+//	any event         rules of the group, its author's membership: both scopes
+//	9000              who of its targets is a member: the scopes of all targets
+//	9000, 9001, 9022  the last admin, who is privileged: "g:" + id
+//	9001              moderators remove plain members: whoever gets a role names "g:" + id
+//	9021              no role to lose (9000 with a role names "g:" + id), codes, not
+//	                  barred (9001 names the author's scope)
+//	9022              still a member, still plain or still privileged: both scopes
+//	9007, 9002        the chain from the parent to its root, the author's membership above
+//	9008              the children: their scopes, and a new child names "g:" + id
+//	9005, 9010        the pins: "g:" + id
+//
+// MaxGroups, MaxPerKey, MaxMembers and the bound on codes are no part of that: they can
+// be passed by as many requests as are planned at once. A request to vanish
+// names no group: a decision of another admin may rest on one who vanishes, and the
+// group is then without admin, as if it had come first.
+//
+// A group remembers whom it has removed, some 150 bytes for each, as long as it lives.
 //
 // Who decides reads the epochs first (Terms, or the grant of Sight's scopes) and
 // asks for the answer second; Apply changes the state first and moves the scopes

@@ -7,6 +7,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"fencepost/lifecycle"
+	"fencepost/relay/store"
 	"fencepost/relay/wire"
 )
 
@@ -17,6 +18,10 @@ type group struct {
 	scope *lifecycle.Scope
 
 	mu sync.RWMutex // guards the fields below; held for computing only
+	// +checklocks:mu
+	epoch store.Position // the last row that named the group as a whole
+	// +checklocks:mu
+	removed map[string]store.Position // key -> the last row that named it in the group
 	// +checklocks:mu
 	deleted bool
 	// +checklocks:mu
@@ -43,6 +48,7 @@ func newGroup(id string) *group {
 		roles:      map[string][]string{},
 		privileged: map[string]struct{}{},
 		codes:      map[string]struct{}{},
+		removed:    map[string]store.Position{},
 	}
 }
 

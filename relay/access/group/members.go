@@ -127,7 +127,7 @@ func (r *request) removeUsers(context.Context) (Effect, error) {
 		if old.rank > plain && r.as.rank < admin {
 			return Effect{}, restricted("a moderator removes plain members only")
 		}
-		d.remove(r.id, t.key, stamp)
+		d.remove(r.id, t.key, stamp, old.rank)
 		changed = changed || old.rank > plain
 		delete(staff, t.key)
 	}
@@ -143,8 +143,14 @@ func (r *request) removeUsers(context.Context) (Effect, error) {
 	return d.done()
 }
 
-func (d *draft) remove(id, key string, stamp int64) {
-	d.row(control.Row{Type: control.GroupRemoved, Group: id, Key: key, Stamp: stamp}, scopeOf(id))
+// remove names the group only when more rests on the key than what is decided about
+// itself: floods of strangers who come and go must not disturb the others.
+func (d *draft) remove(id, key string, stamp int64, was rank) {
+	scope := memberScope(id, key)
+	if was > plain {
+		scope = scopeOf(id)
+	}
+	d.row(control.Row{Type: control.GroupRemoved, Group: id, Key: key, Stamp: stamp}, scope)
 }
 
 // join plans kind 9021. A code is good for any number of members.
@@ -191,7 +197,7 @@ func (r *request) leave(context.Context) (Effect, error) {
 		return Effect{}, duplicate("you are not a member of this group")
 	}
 	d, stamp, key := r.draft(), r.stamp(), r.ev.PubKey
-	d.remove(r.id, key, stamp)
+	d.remove(r.id, key, stamp, rankOf(r.as.roles))
 	d.event(kindRemoveUser, stamp, nostr.Tags{{"h", r.id}, {"p", key}})
 	if rankOf(r.as.roles) > plain {
 		staff := r.group.staff()

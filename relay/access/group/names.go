@@ -2,14 +2,29 @@ package group
 
 import (
 	"slices"
+	"strings"
 
 	"fencepost/relay/wire"
 )
 
-// scopePrefix makes the name of a scope of a group's id.
-const scopePrefix = "g:"
+// scopePrefix makes the name of a scope of a group's id, and memberMark, which is
+// in no id, of that of a group and a key.
+const (
+	scopePrefix = "g:"
+	memberMark  = "/"
+)
 
 func scopeOf(id string) string { return scopePrefix + id }
+
+// memberScope is named by what is about one plain member only.
+func memberScope(id, key string) string { return scopePrefix + id + memberMark + key }
+
+// parseScope returns the group of a scope, and its key, "" for the whole group.
+func parseScope(name string) (id, key string, ok bool) {
+	rest, ok := strings.CutPrefix(name, scopePrefix)
+	id, key, _ = strings.Cut(rest, memberMark)
+	return id, key, ok
+}
 
 // validID reports whether a group may have that id.
 func validID(id string) bool {

@@ -2,6 +2,7 @@ package group_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -24,7 +25,9 @@ func (w *world) parentOf(id string) nostr.Tag {
 
 func scopeNames(terms []store.Term) (out []string) {
 	for _, t := range terms {
-		out = append(out, t.Scope)
+		if !strings.Contains(t.Scope, "/") {
+			out = append(out, t.Scope)
+		}
 	}
 	return out
 }

@@ -37,11 +37,15 @@ func (b *Book) Terms(ev *wire.Event) []store.Term {
 		return nil
 	}
 	ids = ids[:min(len(ids), maxNames+1)]
-	terms := b.terms(nil, ids)
+	terms := b.terms(nil, ids, ev.PubKey)
 	switch ev.Kind {
+	case kindPutUser:
+		// Who is a member already is passed over, unless it leaves meanwhile.
+		return b.terms(terms, ids[:1], targetsOf(ev)...)
 	case kindCreateGroup, kindEditMetadata:
 		if parent, ok := ev.Tag("parent"); ok && validID(parent) {
-			return b.climb(terms, parent)
+			// Whether the author may know of the parent is its standing there.
+			return b.climb(b.terms(terms, []string{parent}, ev.PubKey), parent)
 		}
 	case kindDeleteGroup:
 		// After the epoch of the group: a child that comes later has moved that.
@@ -50,29 +54,56 @@ func (b *Book) Terms(ev *wire.Event) []store.Term {
 	return terms
 }
 
-func (b *Book) terms(terms []store.Term, ids []string) []store.Term {
+// terms adds the groups, and the keys as members of each. Of one that there is not
+// (any more) nobody is a member: until there is, a decision rests on it alone.
+func (b *Book) terms(terms []store.Term, ids []string, keys ...string) []store.Term {
 	for _, id := range ids {
-		terms = append(terms, b.term(id))
+		g := b.find(id)
+		if g == nil {
+			terms = with(terms, store.Term{Scope: scopeOf(id)})
+			continue
+		}
+		terms = g.terms(terms, keys)
 	}
 	return terms
 }
 
-func (b *Book) term(id string) store.Term {
-	t := store.Term{Scope: scopeOf(id)}
-	if g := b.find(id); g != nil {
-		t.Epoch = g.scope.Epoch()
+func (g *group) terms(terms []store.Term, keys []string) []store.Term {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	terms = with(terms, store.Term{Scope: scopeOf(g.id), Epoch: g.epoch})
+	if g.deleted {
+		return terms
 	}
-	return t
+	for _, key := range keys {
+		terms = with(terms, store.Term{Scope: memberScope(g.id, key), Epoch: g.removed[key]})
+	}
+	return terms
+}
+
+// with adds a term, unless it is there: the older epoch counts.
+func with(terms []store.Term, t store.Term) []store.Term {
+	if slices.ContainsFunc(terms, func(o store.Term) bool { return o.Scope == t.Scope }) {
+		return terms
+	}
+	return append(terms, t)
+}
+
+// targetsOf returns the keys that a request names, as far as they are well formed.
+func targetsOf(ev *wire.Event) (keys []string) {
+	for _, key := range values(ev, "p") {
+		if len(keys) < maxTargets && isHex(key, 64) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // climb adds the groups from id to its root. The epoch of each is read before
 // its parent: a chain that has changed since is then one whose term is old.
 func (b *Book) climb(terms []store.Term, id string) []store.Term {
 	for n := 0; n <= maxDepth; n++ {
-		t := b.term(id)
-		if !slices.ContainsFunc(terms, func(o store.Term) bool { return o.Scope == t.Scope }) {
-			terms = append(terms, t)
-		}
+		terms = b.terms(terms, []string{id})
 		above := b.above(id)
 		if above == "" {
 			break
