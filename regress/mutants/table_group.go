@@ -215,6 +215,11 @@ var groupMutants = []Mutant{
 		Suites: in(groups, "TestMetadataIsNewerEachTime"),
 	},
 	{
+		Name: "group-joins-push-stamps", Promise: "NIP-29", Says: "Strangers who join and leave push the state of a group into the future.",
+		Edit:   Edit{groups + "/plan.go", "\tif is > plain {\n\t\treturn r.stamp()", "\tif true {\n\t\treturn r.stamp()"},
+		Suites: in(groups, "TestComingAndGoingStaysInThePresent", "TestPuttingMembers"),
+	},
+	{
 		Name: "group-id-again", Promise: "NIP-29", Says: "Who takes the id of a deleted group is taken for it.",
 		Edit:   Edit{groups + "/create.go", "case r.group != nil && r.group.standing(\"\").deleted:\n\t\treturn blocked(\"a group with this id was deleted; choose another one\")\n\tcase r.group != nil:", "case r.group != nil && !r.group.standing(\"\").deleted:"},
 		Suites: in(groups, "TestEveryRefusalHasItsPrefix"),

@@ -237,7 +237,9 @@ func (g *group) put(row *control.Row) (lost, ok bool) {
 	if !member {
 		g.peopled = max(g.peopled, row.Stamp)
 	}
-	g.stamp = max(g.stamp, row.Stamp)
+	if max(rankOf(old), rankOf(row.Roles)) > plain {
+		g.stamp = max(g.stamp, row.Stamp)
+	}
 	g.enrolLocked(row.Key, slices.Clone(row.Roles))
 	return slices.ContainsFunc(old, func(r string) bool { return !slices.Contains(row.Roles, r) }), true
 }
@@ -257,9 +259,12 @@ func (g *group) remove(row *control.Row) bool {
 	if g.deleted {
 		return false
 	}
+	if g.privilegedLocked(row.Key) {
+		g.stamp = max(g.stamp, row.Stamp)
+	}
 	delete(g.roles, row.Key)
 	delete(g.privileged, row.Key)
-	g.stamp, g.peopled = max(g.stamp, row.Stamp), max(g.peopled, row.Stamp)
+	g.peopled = max(g.peopled, row.Stamp)
 	return true
 }
 

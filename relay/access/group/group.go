@@ -35,7 +35,7 @@ type group struct {
 	// +checklocks:mu
 	pins nostr.Tags // replaced as a whole
 	// +checklocks:mu
-	stamp int64 // the highest of all rows
+	stamp int64 // the highest created_at of the state that the relay has told, 39002 aside
 	// +checklocks:mu
 	peopled int64 // stamp of the newest change of who is a member
 }

@@ -48,8 +48,7 @@ func (r *request) putUsers(context.Context) (Effect, error) {
 	if err != nil {
 		return Effect{}, err
 	}
-	d, stamp := r.draft(), r.stamp()
-	staff, changed, added := r.group.staff(), false, 0
+	d, staff, changed, added := r.draft(), r.group.staff(), false, 0
 	for _, t := range targets {
 		old := r.group.standing(t.key)
 		if old.member && sameRoles(old.roles, t.roles) {
@@ -62,10 +61,11 @@ func (r *request) putUsers(context.Context) (Effect, error) {
 		if !sameRoles(old.roles, t.roles) {
 			scopes = []string{scopeOf(r.id)}
 		}
+		next := rankOf(t.roles)
 		d.row(control.Row{
-			Type: control.GroupPut, Group: r.id, Key: t.key, Roles: t.roles, Stamp: stamp,
+			Type: control.GroupPut, Group: r.id, Key: t.key, Roles: t.roles, Stamp: r.stampOf(max(old.rank, next)),
 		}, scopes...)
-		if changed = changed || old.rank > plain || rankOf(t.roles) > plain; rankOf(t.roles) > plain {
+		if changed = changed || max(old.rank, next) > plain; next > plain {
 			staff[t.key] = t.roles
 		} else {
 			delete(staff, t.key)
@@ -75,7 +75,7 @@ func (r *request) putUsers(context.Context) (Effect, error) {
 		return Effect{}, err
 	}
 	if changed {
-		d.staff(stamp, r.id, staff)
+		d.staff(r.stamp(), r.id, staff)
 	}
 	return d.done()
 }
@@ -117,8 +117,7 @@ func (r *request) removeUsers(context.Context) (Effect, error) {
 	if err != nil {
 		return Effect{}, err
 	}
-	d, stamp := r.draft(), r.stamp()
-	staff, changed := r.group.staff(), false
+	d, staff, changed := r.draft(), r.group.staff(), false
 	for _, t := range targets {
 		old := r.group.standing(t.key)
 		if !old.member {
@@ -127,7 +126,7 @@ func (r *request) removeUsers(context.Context) (Effect, error) {
 		if old.rank > plain && r.as.rank < admin {
 			return Effect{}, restricted("a moderator removes plain members only")
 		}
-		d.remove(r.id, t.key, stamp, old.rank)
+		d.remove(r.id, t.key, r.stampOf(old.rank), old.rank)
 		changed = changed || old.rank > plain
 		delete(staff, t.key)
 	}
@@ -138,7 +137,7 @@ func (r *request) removeUsers(context.Context) (Effect, error) {
 		return Effect{}, err
 	}
 	if changed {
-		d.staff(stamp, r.id, staff)
+		d.staff(r.stamp(), r.id, staff)
 	}
 	return d.done()
 }
@@ -164,9 +163,9 @@ func (r *request) join(context.Context) (Effect, error) {
 	if r.rules.MaxMembers > 0 && r.group.size() >= r.rules.MaxMembers {
 		return Effect{}, restricted("the group has as many members as it takes")
 	}
-	d, stamp := r.draft(), r.stamp()
-	d.row(control.Row{Type: control.GroupPut, Group: r.id, Key: r.ev.PubKey, Stamp: stamp})
-	d.event(kindPutUser, stamp, nostr.Tags{{"h", r.id}, {"p", r.ev.PubKey}})
+	d := r.draft()
+	d.row(control.Row{Type: control.GroupPut, Group: r.id, Key: r.ev.PubKey, Stamp: r.now})
+	d.event(kindPutUser, r.now, nostr.Tags{{"h", r.id}, {"p", r.ev.PubKey}})
 	return d.done()
 }
 
@@ -196,13 +195,13 @@ func (r *request) leave(context.Context) (Effect, error) {
 	case !r.as.member:
 		return Effect{}, duplicate("you are not a member of this group")
 	}
-	d, stamp, key := r.draft(), r.stamp(), r.ev.PubKey
-	d.remove(r.id, key, stamp, rankOf(r.as.roles))
-	d.event(kindRemoveUser, stamp, nostr.Tags{{"h", r.id}, {"p", key}})
-	if rankOf(r.as.roles) > plain {
+	d, key, was := r.draft(), r.ev.PubKey, rankOf(r.as.roles)
+	d.remove(r.id, key, r.stampOf(was), was)
+	d.event(kindRemoveUser, r.now, nostr.Tags{{"h", r.id}, {"p", key}})
+	if was > plain {
 		staff := r.group.staff()
 		delete(staff, key)
-		d.staff(stamp, r.id, staff)
+		d.staff(r.stamp(), r.id, staff)
 	}
 	return d.done()
 }

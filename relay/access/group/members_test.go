@@ -111,7 +111,7 @@ func TestPuttingMembers(t *testing.T) {
 	require.Len(t, rows, 1, "carol is one already")
 	require.Equal(t, control.GroupPut, rows[0].Type)
 	require.Equal(t, dave, rows[0].Key)
-	require.Greater(t, rows[0].Stamp, before)
+	require.Equal(t, before, rows[0].Stamp)
 	require.Empty(t, scopes[0])
 	require.Empty(t, write.Also)
 	require.NoError(t, w.commit(write))
@@ -305,5 +305,30 @@ func TestJoinsDoNotDisturbEachOther(t *testing.T) {
 	require.NoError(t, w.commit(one))
 	require.NoError(t, w.commit(other))
 	require.NoError(t, w.commit(again), "two joins of one key are one")
+	require.Equal(t, w.book.Dump(), w.rebuilt().Dump())
+}
+
+// However many come and go in a second, what the relay tells has the time of the
+// clock.
+func TestComingAndGoingStaysInThePresent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create("pizza")
+	ahead := w.state(39001, "pizza").CreatedAt
+	for range 50 {
+		for _, c := range []asked{
+			{dave, 9021, nil}, {dave, 9022, nil}, {alice, 9000, list(p(dave, "king"))}, {alice, 9001, list(p(dave))},
+		} {
+			write := w.planned(c.author, c.kind, pizza(c.tags...)...)
+			for _, ev := range write.Also {
+				require.EqualValues(t, w.now.Unix(), ev.CreatedAt)
+			}
+			rows, _ := w.rows(write)
+			require.Equal(t, w.now.Unix(), rows[0].Stamp)
+			require.NoError(t, w.commit(write))
+		}
+	}
+	w.do(alice, 9000, h("pizza"), p(dave, "moderator"))
+	require.Equal(t, ahead+1, w.state(39001, "pizza").CreatedAt)
 	require.Equal(t, w.book.Dump(), w.rebuilt().Dump())
 }

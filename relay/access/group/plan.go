@@ -271,7 +271,18 @@ func (r *request) allowed(least rank) error {
 	}
 }
 
-// stamp returns the created_at of what the relay says about the change.
+// stamp returns the created_at of what the relay tells of the group's state, which
+// replaces what it told before.
 func (r *request) stamp() int64 { return max(r.now, r.as.stamp+1) }
+
+// stampOf returns the stamp of a change of who is a member: only that of one with
+// a privileged role is told in 39001. The others must not push the state of a group
+// into the future.
+func (r *request) stampOf(is rank) int64 {
+	if is > plain {
+		return r.stamp()
+	}
+	return r.now
+}
 
 func (r *request) draft() *draft { return &draft{opt: &r.book.opt} }
