@@ -25,10 +25,12 @@ type cluster struct {
 	// Set at construction, never changed.
 	bin  string
 	dir  string
-	port int
 	user *syscall.Credential // nil for the user of the tests
 
-	process *exec.Cmd
+	port int // set once it is found to be free, then not changed
+
+	process *os.Process   // nil while it does not run
+	ended   chan struct{} // closed when process has ended
 	log     *bytes.Buffer // of process; read once it has ended
 }
 
@@ -77,7 +79,7 @@ func newCluster(t testing.TB, bin, folder string) *cluster {
 	t.Helper()
 	dir, err := os.MkdirTemp(folder, "fencepost-postgres-")
 	require.NoError(t, err)
-	c := &cluster{bin: bin, dir: filepath.Join(dir, "data"), port: freePort(t)}
+	c := &cluster{bin: bin, dir: filepath.Join(dir, "data")}
 	t.Cleanup(func() {
 		c.stop()
 		require.NoError(t, os.RemoveAll(dir))
@@ -89,9 +91,17 @@ func newCluster(t testing.TB, bin, folder string) *cluster {
 	init := c.command("initdb", "-D", c.dir, "-U", "fencepost", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
 	out, err := init.CombinedOutput()
 	require.NoError(t, err, "initdb: %s", out)
-	c.start(t)
+	for range 10 {
+		c.port = freePort(t)
+		if err = c.start(); !errors.Is(err, errPort) {
+			break
+		}
+	}
+	require.NoError(t, err)
 	return c
 }
+
+var errPort = errors.New("PostgreSQL ended")
 
 // otherUser is whom the server runs as, since it refuses root.
 func otherUser(t testing.TB) *syscall.Credential {
@@ -126,29 +136,38 @@ func (c *cluster) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// start runs the server and waits until it answers.
-func (c *cluster) start(t testing.TB) {
-	t.Helper()
+// start runs the server and waits until it answers. errPort when it ended at once, as it
+// does when another program has taken its port meanwhile.
+func (c *cluster) start() error {
 	c.log = new(bytes.Buffer)
-	c.process = c.command("postgres", "-D", c.dir, "-p", strconv.Itoa(c.port),
+	process := c.command("postgres", "-D", c.dir, "-p", strconv.Itoa(c.port),
 		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
 		"-c", "max_connections=300", "-c", "shared_buffers=256MB", "-c", "max_wal_size=4GB",
 		"-c", "checkpoint_timeout=30min", "-c", "log_min_messages=warning")
-	c.process.Stdout, c.process.Stderr = c.log, c.log
-	require.NoError(t, c.process.Start())
+	process.Stdout, process.Stderr = c.log, c.log
+	if err := process.Start(); err != nil {
+		return err
+	}
+	c.process, c.ended = process.Process, make(chan struct{})
+	go func(ended chan struct{}) {
+		_ = process.Wait() // ended by a signal mostly: that is what is wanted
+		close(ended)
+	}(c.ended)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for tick := time.Tick(20 * time.Millisecond); ; {
 		conn, err := pgx.Connect(ctx, c.url())
 		if err == nil {
-			require.NoError(t, conn.Close(ctx))
-			return
+			return conn.Close(ctx)
 		}
 		select {
 		case <-tick:
+		case <-c.ended:
+			c.process = nil
+			return fmt.Errorf("%w: %s", errPort, c.log)
 		case <-ctx.Done():
 			c.stop()
-			require.NoError(t, err, "PostgreSQL does not answer: %s", c.log)
+			return fmt.Errorf("PostgreSQL does not answer: %w: %s", err, c.log)
 		}
 	}
 }
@@ -158,8 +177,8 @@ func (c *cluster) stop() {
 	if c.process == nil {
 		return
 	}
-	_ = c.process.Process.Signal(syscall.SIGQUIT) // fails when it has ended already
-	_ = c.process.Wait()                          // killed by a signal: that is what is wanted
+	_ = c.process.Signal(syscall.SIGQUIT) // fails when it has ended already
+	<-c.ended
 	c.process = nil
 }
 

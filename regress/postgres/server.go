@@ -74,7 +74,7 @@ func (s *Server) Database(t testing.TB) string {
 	return u.String()
 }
 
-// Own reports whether the server is the test's own, so that Stop, Kill and Restart work.
+// Own reports whether the server is the test's own, so that Kill and Restart work.
 func (s *Server) Own() bool { return s.cluster != nil }
 
 // Restart ends the server at once, as a crash does, and starts it again on the same
@@ -82,7 +82,7 @@ func (s *Server) Own() bool { return s.cluster != nil }
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	s.cluster.stop()
-	s.cluster.start(t)
+	require.NoError(t, s.cluster.start())
 }
 
 // Kill ends the server at once.

@@ -19,6 +19,8 @@ type writer struct {
 	me  []byte // random, names this process in the table of writers
 
 	conn *pgx.Conn // nil after a failure
+	lock bool      // others commit as well: read under the lock
+	last int64     // the version that the last commit of this process made
 }
 
 // Codes of PostgreSQL, and the one that log_commit raises.
@@ -68,8 +70,10 @@ func (w *writer) end(ctx context.Context) error {
 func (w *writer) settle(ctx context.Context, t *txn, err error) error {
 	var pgErr *pgconn.PgError
 	switch {
-	case errors.As(err, &pgErr) && pgErr.SeverityUnlocalized == "ERROR":
-		w.drop(ctx) // rolled back
+	case errors.As(err, &pgErr) && pgErr.SeverityUnlocalized == "ERROR": // rolled back
+		if w.conn.PgConn().TxStatus() != 'I' {
+			w.drop(ctx)
+		}
 		return err
 	case pgErr == nil && !w.conn.IsClosed():
 		w.drop(ctx)

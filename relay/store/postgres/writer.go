@@ -81,15 +81,14 @@ func halves(requests []*request) (a, b []*request) {
 // leaves that open.
 func (s *Store) persist(ctx context.Context, requests []*request) error {
 	n := needOf(requests)
-	lock := false
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		t, err := s.attempt(ctx, requests, n, lock)
+		t, err := s.attempt(ctx, requests, n)
 		if err == nil {
 			s.publish(t)
 			return nil
 		}
 		if code(err) == commitMoved {
-			lock = true // the other replicas have to wait then
+			s.writer.lock = true
 			continue
 		}
 		if !passes(err) {
@@ -104,10 +103,12 @@ func (s *Store) persist(ctx context.Context, requests []*request) error {
 	}
 }
 
-// attempt makes one transaction, or none when nothing is to be written. With lock it
-// reads under the lock of the head; without it relies on log_commit to see whether
-// anything changed meanwhile, and holds the lock for one round trip.
-func (s *Store) attempt(ctx context.Context, requests []*request, n *need, lock bool) (*txn, error) {
+// attempt makes one transaction, or none when nothing is to be written. Alone it reads
+// without a lock, relies on log_commit to see whether anything changed meanwhile, and
+// holds the lock for one round trip. While other processes commit too it reads under
+// the lock, or they would make most of its attempts vain.
+func (s *Store) attempt(ctx context.Context, requests []*request, n *need) (*txn, error) {
+	lock := s.writer.lock
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
 	conn, err := s.writer.connection(ctx)
@@ -126,8 +127,12 @@ func (s *Store) attempt(ctx context.Context, requests []*request, n *need, lock 
 		return nil, err
 	}
 	if err := t.send(ctx, conn, s.writer.me, lock); err != nil {
-		return t, s.writer.settle(ctx, t, err)
+		if err = s.writer.settle(ctx, t, err); err != nil {
+			return nil, err
+		}
 	}
+	s.writer.lock = lock && t.version != s.writer.last
+	s.writer.last = t.version + 1
 	return t, nil
 }
 
