@@ -34,6 +34,12 @@ func (l lookup) listed(ctx context.Context, group string) (createdAt int64, ok b
 	return int64(ev.CreatedAt), true, nil
 }
 
+// members returns the stored list of the relay's members (NIP-43).
+func (l lookup) members(ctx context.Context) (list *wire.Event, ok bool, err error) {
+	const kind = 13534
+	return l.first(ctx, nostr.Filter{Kinds: []int{kind}, Authors: []string{l.self}})
+}
+
 // first returns the newest stored event that a filter matches.
 func (l lookup) first(ctx context.Context, f nostr.Filter) (ev *wire.Event, ok bool, err error) {
 	snap, err := l.store.Snapshot(ctx)

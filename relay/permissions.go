@@ -18,7 +18,8 @@ type permissions struct {
 	policy *access.Policy
 	book   *group.Book
 	cutter *access.Cutter
-	scribe *group.Scribe
+	groups *group.Scribe  // of lists of members
+	scribe *access.Scribe // of the relay's own
 }
 
 // newPermissions returns those that hold at the end of the log, as of now.
@@ -30,15 +31,19 @@ func newPermissions(ctx context.Context, c config.Config, key identity, s store.
 	if err != nil {
 		return nil, err
 	}
-	scribe, err := group.NewScribe(group.ScribeOptions{
+	groups, err := group.NewScribe(group.ScribeOptions{
 		Book: book, Append: s.Append, Stored: look.listed, Now: time.Now, Logger: log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	p := &permissions{self: key.public, book: book, scribe: scribe, policy: access.New(access.Options{
+	policy := access.New(access.Options{
 		Self: key.public, Sign: key.sign, Rules: accessRules(c), Groups: book, Now: time.Now,
-	})}
+	})
+	p := &permissions{
+		self: key.public, book: book, groups: groups, policy: policy,
+		scribe: access.NewScribe(access.ScribeOptions{Policy: policy, Append: s.Append, Stored: look.members, Logger: log}),
+	}
 	return p, p.rebuild(ctx, s)
 }
 
@@ -73,7 +78,10 @@ func (p *permissions) reload(c config.Config) {
 }
 
 // start runs what permissions have to do by themselves.
-func (p *permissions) start(g *lifecycle.Group) { g.Go("scribe", p.scribe.Run) }
+func (p *permissions) start(g *lifecycle.Group) {
+	g.Go("scribe", p.scribe.Run)
+	g.Go("groups' scribe", p.groups.Run)
+}
 
 func accessRules(c config.Config) access.Rules {
 	return access.Rules{

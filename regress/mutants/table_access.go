@@ -50,27 +50,52 @@ var accessMutants = []Mutant{
 	},
 	{
 		Name: "terms-of-claims-missing", Promise: "NIP-43", Says: "Nobody notices that a code was used up by somebody else.",
-		Edit:   Edit{"relay/access/members.go", "\tif bounded {\n", "\tif !bounded {\n"},
-		Suites: in("relay/access", "TestJoinIsRefused", "TestAnInviteCodeMakesAMember"),
+		Edit:   Edit{"relay/access/members.go", "\tif slot != \"\" {\n", "\tif slot == \"-\" {\n"},
+		Suites: in("relay/access", "TestJoinIsRefused", "TestACodeAdmitsAsManyAsItHasUses"),
 	},
 	{
-		Name: "list-from-an-old-state", Promise: "NIP-43", Says: "Of two who join at once one is not on the list.",
-		Edit:   Edit{"relay/access/members.go", "return with(store.Write{Also: also}, row, ScopeMembers)", "return with(store.Write{Also: also}, row)"},
-		Suites: in("relay/access", "TestNoListIsMadeFromAnOldState"),
+		Name: "joins-hinder-each-other", Promise: "NIP-43", Says: "Of five who join with one code at once some are refused.",
+		Edit:   Edit{"relay/access/slot.go", "return slotPrefix + strconv.Itoa(n) + \":\" + code", "return slotPrefix + strconv.Itoa(0*n) + \":\" + code"},
+		Suites: in("relay/access", "TestJoinsDoNotHinderEachOther"),
+	},
+	{
+		Name: "slot-forgotten", Promise: "NIP-43", Says: "A use of a code that was taken is taken for free, and the code runs dry early.",
+		Edit:   Edit{"relay/access/apply.go", "\t\tp.state.take(scope)\n", ""},
+		Suites: in("relay/access", "TestAUseThatWasTakenIsNotTriedAgain"),
+	},
+	{
+		Name: "ban-rests-on-its-key", Promise: "NIP-86", Says: "A key that floods the relay with requests to vanish cannot be banned.",
+		Edit:   Edit{"relay/access/operate.go", "\treturn p.removeMember(control.Row{Type: control.KeyBanned, Key: key, Reason: reason})", "\tterms := p.termsOf(key)\n\tw, err := p.removeMember(control.Row{Type: control.KeyBanned, Key: key, Reason: reason})\n\tw.Terms = terms\n\treturn w, err"},
+		Suites: in("relay/access", "TestTheOperatorWinsAgainstWhateverAKeyDoes"),
+	},
+	{
+		Name: "vanishing-again", Promise: "NIP-62", Says: "A flood of requests to vanish is a flood of control rows.",
+		Edit:   Edit{"relay/access/vanish.go", "if p.hasVanished(ev) {", "if false {"},
+		Suites: in("relay/access", "TestARequestToVanishThatIsNotNewerChangesNothing"),
+	},
+	{
+		Name: "list-not-followed", Promise: "NIP-43", Says: "The list of members stays as it was at the start.",
+		Edit:   Edit{"relay/access/apply.go", "\tp.listChanged()\n", ""},
+		Suites: in("relay/access", "TestTheListOfMembersFollowsThem"),
 	},
 	{
 		Name: "list-that-is-not-newer", Promise: "NIP-43", Says: "Of two lists of one second the first may stay.",
-		Edit:   Edit{"relay/access/members.go", "max(p.now().Unix(), p.state.stamp+1)", "p.now().Unix()"},
-		Suites: in("relay/access", "TestEveryListReplacesTheOneBefore"),
+		Edit:   Edit{"relay/access/list.go", "ev.CreatedAt = max(ev.CreatedAt, stored.CreatedAt+1)", "ev.CreatedAt = max(ev.CreatedAt, stored.CreatedAt)"},
+		Suites: in("relay/access", "TestTheListOfMembersFollowsThem"),
+	},
+	{
+		Name: "list-in-a-flood", Promise: "NIP-43", Says: "Every join writes a list of all members.",
+		Edit:   Edit{"relay/access/scribe.go", "\t\t\trest(ctx, pace)\n", ""},
+		Suites: in("relay/access", "TestTheListOfMembersFollowsThem"),
 	},
 	{
 		Name: "claim-never-used-up", Promise: "NIP-43", Says: "A code for one admits everybody.",
-		Edit:   Edit{"relay/access/state.go", "\t\tc.used++\n", ""},
+		Edit:   Edit{"relay/access/state.go", "\t\tc.used++\n", "\t\t_ = c.used\n"},
 		Suites: in("relay/access", "TestJoinIsRefused"),
 	},
 	{
 		Name: "join-passed-on", Promise: "NIP-43", Says: "Subscribers read invite codes.",
-		Edit:   Edit{"relay/access/members.go", "\tw.Terms = terms\n\tif bounded", "\tw.Terms, w.Event = terms, ev\n\tif bounded"},
+		Edit:   Edit{"relay/access/members.go", "\tw.Terms = terms\n\tif slot", "\tw.Terms, w.Event = terms, ev\n\tif slot"},
 		Suites: in("relay/access", "TestAnInviteCodeMakesAMember"),
 	},
 	{

@@ -100,7 +100,7 @@ func cuts() []cut {
 			given: func(w *world) { w.admit(secretKey, otherKey) },
 			take: func(w *world) {
 				key := publicKey(w.t, secretKey)
-				w.Control(w.t, control.Row{Type: control.MemberRemoved, Key: key}, key, access.ScopeMembers)
+				w.Control(w.t, control.Row{Type: control.MemberRemoved, Key: key}, key)
 			},
 		},
 		{
@@ -131,7 +131,7 @@ func (w *world) edit(id string, flags ...string) {
 // admit makes the holders of these keys members of the relay.
 func (w *world) admit(secrets ...string) {
 	for _, s := range secrets {
-		w.Control(w.t, control.Row{Type: control.MemberPut, Key: publicKey(w.t, s)}, access.ScopeMembers)
+		w.Control(w.t, control.Row{Type: control.MemberPut, Key: publicKey(w.t, s)}, publicKey(w.t, s))
 	}
 	w.Step(w.t)
 }

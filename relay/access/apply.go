@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"fencepost/relay/access/control"
@@ -35,7 +36,8 @@ var (
 )
 
 // Apply takes in a control row: the state changes, then the epochs of exactly the
-// scopes that the row names, then Version, unless the row only widens. Rows come in position order, from one
+// scopes that the row names, then Version, unless the row only widens.
+// Rows come in position order, from one
 // goroutine; one that was applied before does nothing. A row that cannot be read
 // is an error and changes nothing: what lies behind it must not be served (O16).
 func (p *Policy) Apply(e *store.Entry) (Change, error) {
@@ -60,13 +62,20 @@ func (p *Policy) Apply(e *store.Entry) (Change, error) {
 	if hides(row.Type) {
 		p.local.Move(p.local.Epoch() + 1)
 	}
-	if len(e.Control.Scopes) > 0 || hides(row.Type) { // else it only widens
+	if takes(row.Type, e.Control.Scopes) {
 		p.version.Add(1)
 	}
 	if isGroup(&row) {
 		return Change{Keys: c.Keys, Everyone: c.Everyone, Group: c.Group}, nil
 	}
+	p.listChanged()
 	return changeOf(&row), nil
+}
+
+// takes reports whether a row with these scopes can take reading from somebody. Those
+// of a key or of a claim are about writing.
+func takes(t control.Type, scopes []string) bool {
+	return hides(t) || slices.ContainsFunc(scopes, func(s string) bool { return s == ScopeRelay || isGroupScope(s) })
 }
 
 func isGroup(r *control.Row) bool { return strings.HasPrefix(string(r.Type), "group.") }
@@ -85,6 +94,7 @@ func (p *Policy) moveScopesLocked(e *store.Entry) {
 			continue
 		}
 		p.state.epochs[scope] = e.Position
+		p.state.take(scope)
 		if scope == ScopeRelay {
 			p.relay.Move(e.Position)
 		}

@@ -2,7 +2,6 @@ package access
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -11,10 +10,6 @@ import (
 	"fencepost/relay/store"
 	"fencepost/relay/wire"
 )
-
-// maxListed is how many members the relay's list names at most: NIP-43 does not
-// demand that it is complete, and every reader of it gets all of it.
-const maxListed = 5000
 
 var (
 	reasonMember    = wire.Because(wire.Duplicate, "you are already a member of this relay")
@@ -35,7 +30,7 @@ func (p *Policy) planJoin(ev *wire.Event, terms []store.Term) (store.Write, erro
 		return store.Write{}, &Accepted{reasonMember}
 	}
 	code, _ := ev.Tag("claim")
-	bounded, err := p.checkClaim(code)
+	slot, err := p.checkClaim(code, ev.ID)
 	if err != nil {
 		return store.Write{}, err
 	}
@@ -44,8 +39,9 @@ func (p *Policy) planJoin(ev *wire.Event, terms []store.Term) (store.Write, erro
 		return store.Write{}, err
 	}
 	w.Terms = terms
-	if bounded {
-		w.Controls[0].Scopes = append(w.Controls[0].Scopes, ScopeClaims)
+	if slot != "" {
+		w.Terms = append(w.Terms, store.Term{Scope: slot}) // nobody has taken it
+		w.Controls[0].Scopes = append(w.Controls[0].Scopes, slot)
 	}
 	return w, &Accepted{p.welcome()}
 }
@@ -76,23 +72,26 @@ func (p *Policy) checkRequest(ev *wire.Event) error {
 	return nil
 }
 
-// checkClaim says whether code admits somebody now, and whether its uses count.
-func (p *Policy) checkClaim(code string) (bounded bool, err error) {
+// checkClaim says whether code admits somebody now. slot is the scope of the use of
+// it that the request with that id takes, "" when uses do not count.
+func (p *Policy) checkClaim(code, id string) (slot string, err error) {
 	if code == "" {
-		return false, reasonNoClaim
+		return "", reasonNoClaim
 	}
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	c, there := p.state.claims[code]
 	switch {
 	case !there:
-		return false, reasonBadClaim
+		return "", reasonBadClaim
 	case c.expires != 0 && c.expires <= p.now().Unix():
-		return false, reasonLateClaim
+		return "", reasonLateClaim
 	case c.uses > 0 && c.used >= c.uses:
-		return false, reasonUsedClaim
+		return "", reasonUsedClaim
+	case c.uses == 0:
+		return "", nil
 	default:
-		return c.uses > 0, nil
+		return p.state.freeSlot(code, c, id)
 	}
 }
 
@@ -114,88 +113,39 @@ func (p *Policy) hasMember(key string) bool {
 
 // putMember returns a write without terms that makes row.Key a member, and tells.
 func (p *Policy) putMember(row control.Row) (store.Write, error) {
-	also, err := p.announce(kindAdded, row.Key)
-	row.Stamp = stampOf(also)
-	if err != nil {
-		return store.Write{}, err
-	}
-	return with(store.Write{Also: also}, row, ScopeMembers)
+	return p.announced(row, kindAdded)
 }
 
 // removeMember returns a write without terms that carries row, by which its key
-// stops being a member, and tells. The scopes are the key and, when it was a
-// member, the list.
+// stops being a member, and tells when it is one.
 func (p *Policy) removeMember(row control.Row) (store.Write, error) {
-	if !p.hasMember(row.Key) {
+	if !p.hasMember(row.Key) || row.Type == control.KeyVanished { // an event would name the key again
 		return with(store.Write{}, row, row.Key)
 	}
-	kind := kindRemoved
-	if row.Type == control.KeyVanished {
-		kind = 0 // it would name the key again
-	}
-	also, err := p.announce(kind, row.Key)
-	row.Stamp = stampOf(also)
-	if err != nil {
-		return store.Write{}, err
-	}
-	return with(store.Write{Also: also}, row, row.Key, ScopeMembers)
+	return p.announced(row, kindRemoved)
 }
 
-// announce returns the relay's events about key: the one of that kind, unless it
-// is 0, and the list of members as it is then (NIP-43). There are none on a relay
-// without membership.
-func (p *Policy) announce(kind int, key string) ([]*wire.Event, error) {
-	list, ok := p.list(key, kind == kindAdded)
-	if !ok {
-		return nil, nil
+// announced returns a write of row with the relay's event of that kind about its
+// key (NIP-43). There is none on a relay without membership. The list of members is
+// not among what the write makes: a Scribe follows.
+func (p *Policy) announced(row control.Row, kind int) (store.Write, error) {
+	w, err := with(store.Write{}, row, row.Key)
+	if err != nil || !p.lists() {
+		return w, err
 	}
-	events := []nostr.Event{list}
-	if kind != 0 {
-		events = []nostr.Event{{
-			Kind: kind, CreatedAt: nostr.Timestamp(p.now().Unix()), Tags: nostr.Tags{{"-"}, {"p", key}},
-		}, list}
+	ev := nostr.Event{
+		Kind: kind, CreatedAt: nostr.Timestamp(p.now().Unix()), Tags: nostr.Tags{{"-"}, {"p", row.Key}},
 	}
-	signed := make([]*wire.Event, 0, len(events))
-	for i := range events {
-		if err := p.sign(&events[i]); err != nil {
-			return nil, fmt.Errorf("sign kind %d: %w", events[i].Kind, err)
-		}
-		signed = append(signed, wire.NewEvent(events[i]))
+	if err := p.sign(&ev); err != nil {
+		return store.Write{}, fmt.Errorf("sign kind %d: %w", kind, err)
 	}
-	return signed, nil
+	w.Also = []*wire.Event{wire.NewEvent(ev)}
+	return w, nil
 }
 
-// list returns the list of members as it is once key is in or out; ok is false on
-// a relay without membership. Its created_at is beyond that of the last one, which
-// it would not replace otherwise.
-func (p *Policy) list(key string, in bool) (ev nostr.Event, ok bool) {
+// lists reports whether the relay has members to tell of.
+func (p *Policy) lists() bool {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	if p.rules.Members == MembersNone {
-		return nostr.Event{}, false
-	}
-	keys := make([]string, 0, len(p.state.members)+1)
-	for k := range p.state.members {
-		if k != key {
-			keys = append(keys, k)
-		}
-	}
-	if in {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	tags := nostr.Tags{{"-"}}
-	for _, k := range keys[:min(len(keys), maxListed)] {
-		tags = append(tags, nostr.Tag{"member", k})
-	}
-	at := max(p.now().Unix(), p.state.stamp+1)
-	return nostr.Event{Kind: kindList, CreatedAt: nostr.Timestamp(at), Tags: tags}, true
-}
-
-// stampOf returns created_at of the list, which comes last.
-func stampOf(announced []*wire.Event) int64 {
-	if len(announced) == 0 {
-		return 0
-	}
-	return int64(announced[len(announced)-1].CreatedAt)
+	return p.rules.Members != MembersNone
 }

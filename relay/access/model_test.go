@@ -149,9 +149,9 @@ func drawRow(t *rapid.T, i int) (r control.Row, scopes []string) {
 		until := rapid.SampledFrom([]int64{50, 100, 150}).Draw(t, "until")
 		return control.Row{Type: control.KeyVanished, Key: key, Until: until}, keys(key)
 	case 3:
-		return control.Row{Type: control.MemberPut, Key: key, Stamp: stamp}, keys("members")
+		return control.Row{Type: control.MemberPut, Key: key, Stamp: stamp}, keys(key)
 	case 4:
-		return control.Row{Type: control.MemberRemoved, Key: key, Stamp: stamp}, keys(key, "members")
+		return control.Row{Type: control.MemberRemoved, Key: key, Stamp: stamp}, keys(key)
 	case 5:
 		return control.Row{Type: control.KindsDisallowed, Kinds: kind, Undo: undo}, keys("relay")
 	case 6:

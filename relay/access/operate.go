@@ -12,9 +12,15 @@ import (
 	"fencepost/relay/wire"
 )
 
-// What the operator does (NIP-86) is a write of control rows like any other. The
-// methods return it with its terms; whoever commits it asks again after ErrMoved. A
-// write without Controls says that it is so already. A refusal is a wire.Reason.
+// What the operator does (NIP-86) is a write of control rows like any other, which
+// the methods return. A write without Controls says that it is so already. A refusal
+// is a wire.Reason.
+//
+// The rows of keys say all that they do, whatever was before, so these writes have no
+// terms: whoever moves the scope of a key, which every key can for itself, would
+// keep the operator from banning it. That somebody joined meanwhile is at worst not
+// told of (8000, 8001). Those of kinds rest on the relay, which only the operator
+// moves: whoever commits one asks again after ErrMoved.
 
 // Listed is an entry of a list that keeps reasons.
 type Listed struct {
@@ -25,7 +31,6 @@ type Listed struct {
 // BanKey ends every connection of key, refuses it from now on, and takes it off the
 // members.
 func (p *Policy) BanKey(key, reason string) (store.Write, error) {
-	terms := p.termsOf(key, ScopeMembers)
 	if err := checkKey(key); err != nil {
 		return store.Write{}, err
 	}
@@ -35,18 +40,15 @@ func (p *Policy) BanKey(key, reason string) (store.Write, error) {
 	if known, banned := p.banReason(key); banned && known == reason {
 		return store.Write{}, nil
 	}
-	w, err := p.removeMember(control.Row{Type: control.KeyBanned, Key: key, Reason: reason})
-	return under(w, terms, err)
+	return p.removeMember(control.Row{Type: control.KeyBanned, Key: key, Reason: reason})
 }
 
 // UnbanKey takes a ban back. The key is no member by that.
 func (p *Policy) UnbanKey(key string) (store.Write, error) {
-	terms := p.termsOf(key)
 	if _, banned := p.banReason(key); !banned {
 		return store.Write{}, nil
 	}
-	w, err := with(store.Write{}, control.Row{Type: control.KeyUnbanned, Key: key})
-	return under(w, terms, err)
+	return with(store.Write{}, control.Row{Type: control.KeyUnbanned, Key: key})
 }
 
 // BannedKeys returns the banned keys in order.
@@ -58,25 +60,21 @@ func (p *Policy) BannedKeys() []Listed {
 
 // AllowKey makes key a member, and takes its ban off.
 func (p *Policy) AllowKey(key string) (store.Write, error) {
-	terms := p.termsOf(key, ScopeMembers)
 	if err := checkKey(key); err != nil {
 		return store.Write{}, err
 	}
 	if p.hasMember(key) {
 		return store.Write{}, nil
 	}
-	w, err := p.putMember(control.Row{Type: control.MemberPut, Key: key})
-	return under(w, terms, err)
+	return p.putMember(control.Row{Type: control.MemberPut, Key: key})
 }
 
 // UnallowKey ends the membership of key. It is not banned by that.
 func (p *Policy) UnallowKey(key string) (store.Write, error) {
-	terms := p.termsOf(key, ScopeMembers)
 	if !p.hasMember(key) {
 		return store.Write{}, nil
 	}
-	w, err := p.removeMember(control.Row{Type: control.MemberRemoved, Key: key})
-	return under(w, terms, err)
+	return p.removeMember(control.Row{Type: control.MemberRemoved, Key: key})
 }
 
 // AllowedKeys returns the members in order.
@@ -131,15 +129,6 @@ func checkKey(key string) error {
 		return wire.Because(wire.Invalid, "a public key is 64 characters of lower-case hex")
 	}
 	return nil
-}
-
-// under gives w its terms.
-func under(w store.Write, terms []store.Term, err error) (store.Write, error) {
-	if err != nil {
-		return store.Write{}, err
-	}
-	w.Terms = terms
-	return w, nil
 }
 
 // listed returns m by its keys, in order.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nbd-wtf/go-nostr"
 	"github.com/stretchr/testify/require"
 
 	"fencepost/relay/access"
@@ -19,8 +20,8 @@ func TestBanningAKeyTakesItOffTheMembers(t *testing.T) {
 	x.member(t, alice, bob)
 	w, err := x.BanKey(alice, "spam")
 	require.NoError(t, err)
-	require.Equal(t, keys(alice, access.ScopeMembers), w.Controls[0].Scopes)
-	require.Equal(t, keys(bob), listed(w.Also[1]))
+	require.Equal(t, keys(alice), w.Controls[0].Scopes)
+	require.Equal(t, 8001, w.Also[0].Kind)
 	x.do(t, w, err)
 	require.Equal(t, []access.Listed{{Value: alice, Reason: "spam"}}, x.BannedKeys())
 	require.Equal(t, keys(bob), x.AllowedKeys())
@@ -40,14 +41,47 @@ func TestBanningAKeyTakesItOffTheMembers(t *testing.T) {
 	require.Zero(t, must2(x.UnbanKey(alice)))
 }
 
-func TestABanCannotMissAMemberWhoJoinsMeanwhile(t *testing.T) {
+// What somebody does to its own scopes meanwhile, joins, leaves or requests to
+// vanish, keeps the operator from nothing.
+func TestTheOperatorWinsAgainstWhateverAKeyDoes(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(x *world) (store.Write, error){
+		"ban":     func(x *world) (store.Write, error) { return x.BanKey(alice, "more") },
+		"unban":   func(x *world) (store.Write, error) { return x.UnbanKey(carol) },
+		"allow":   func(x *world) (store.Write, error) { return x.AllowKey(carol) },
+		"unallow": func(x *world) (store.Write, error) { return x.UnallowKey(alice) },
+	} {
+		x := newWorld(members)
+		code := x.claim(t, 0, time.Time{})
+		x.member(t, alice)
+		x.do(t, must2(x.BanKey(carol, "")), nil)
+		w, err := change(x)
+		require.NoError(t, err)
+		vanish, err := x.Plan(t.Context(), nil, event(alice, 62, nostr.Tag{"relay", "ALL_RELAYS"}))
+		x.do(t, vanish, err)
+		vanish, err = x.Plan(t.Context(), nil, event(carol, 62, nostr.Tag{"relay", "ALL_RELAYS"}))
+		x.do(t, vanish, err)
+		again, err := x.Plan(t.Context(), keys(alice), join(alice, code))
+		x.do(t, again, err)
+		x.do(t, w, nil)
+		if name != "ban" {
+			continue
+		}
+		require.Equal(t, "more", x.BannedKeys()[0].Reason)
+		require.Empty(t, x.AllowedKeys(), "and she is no member")
+	}
+}
+
+// A join that was decided about before the ban does not lift it.
+func TestABanIsNotLiftedByAJoinThatWasUnderWay(t *testing.T) {
 	t.Parallel()
 	x := newWorld(members)
-	ban := must2(x.BanKey(alice, ""))
-	allow := must2(x.AllowKey(alice))
-	x.do(t, allow, nil)
-	_, err := x.commit(ban)
-	require.ErrorIs(t, err, store.ErrMoved, "or the list would name her still")
+	code := x.claim(t, 0, time.Time{})
+	w, err := x.Plan(t.Context(), keys(alice), join(alice, code))
+	requireAccepted(t, wire.Info, err)
+	x.do(t, must2(x.BanKey(alice, "")), nil)
+	_, err = x.commit(w)
+	require.ErrorIs(t, err, store.ErrMoved)
 }
 
 func TestNeitherTheRelayNorItsOperatorIsBanned(t *testing.T) {

@@ -78,11 +78,8 @@ func (p *Policy) terms(keys []string, ev *wire.Event) []store.Term {
 			scopes = append(scopes, key)
 		}
 	}
-	switch ev.Kind {
-	case kindJoin:
-		scopes = append(scopes, ScopeMembers, ScopeClaims)
-	case kindLeave:
-		scopes = append(scopes, ScopeMembers)
+	if ev.Kind == kindJoin {
+		scopes = append(scopes, ScopeClaims)
 	}
 	return append(p.termsOf(scopes...), p.groups.Terms(ev)...)
 }

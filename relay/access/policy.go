@@ -12,13 +12,12 @@ import (
 	"fencepost/relay/wire"
 )
 
-// The scopes of the relay as a whole; a public key is one too, and "g:" with a
-// group's id. Only ScopeRelay is part of what decides about reading: the others
-// are terms of writes.
+// The scopes of the relay as a whole; a public key is one too, "g:" with a group's
+// id, and each use of a claim that has a bound. Only ScopeRelay is part of what
+// decides about reading: the others are terms of writes.
 const (
-	ScopeRelay   = "relay"
-	ScopeMembers = "members" // the list of members: every change of it names this
-	ScopeClaims  = "claims"  // how often claims were used, and which there are
+	ScopeRelay  = "relay"
+	ScopeClaims = "claims" // which claims were removed
 )
 
 // Outside is a decision from elsewhere, asked after the relay's own.
@@ -53,6 +52,7 @@ type Policy struct {
 	local *lifecycle.Scope // whatever else changes reading, of this process only; never a term
 
 	version atomic.Uint64
+	peopled chan struct{}                   // the list of members may be out of date; capacity 1, never closed
 	public  atomic.Pointer[lifecycle.Grant] // of events that are no secret; replaced when it does not hold
 
 	mu sync.RWMutex // guards the fields below; memory only happens under it
@@ -67,7 +67,7 @@ func New(o Options) *Policy {
 	p := &Policy{
 		self: o.Self, sign: o.Sign, groups: o.Groups, outside: o.Outside, now: o.Now,
 		relay: lifecycle.NewScope(0), local: lifecycle.NewScope(0),
-		rules: o.Rules.normal(), state: newState(),
+		peopled: make(chan struct{}, 1), rules: o.Rules.normal(), state: newState(),
 	}
 	if p.groups == nil {
 		p.groups = noGroups{}
@@ -87,6 +87,7 @@ func (p *Policy) SetRules(r Rules) {
 	defer p.mu.Unlock()
 	p.rules = r.normal()
 	p.moveLocked()
+	p.listChanged()
 }
 
 // Moved says that answers of Outside have changed: decisions that rest on them

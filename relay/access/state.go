@@ -13,15 +13,13 @@ type state struct {
 	banned   map[string]string   // key -> reason
 	members  map[string]struct{} // keys; the allow list of NIP-86 is the same set
 	vanished map[string]int64    // key -> created_at up to which it has vanished
-	claims   map[string]claim    // code -> what it is good for
+	claims   map[string]*claim   // code -> what it is good for
 
 	denied  map[int]struct{} // kinds
 	allowed map[int]struct{} // kinds; when there are any, no others are taken
 
 	blocked map[netip.Prefix]string // network -> reason
 	events  map[string]string       // banned id -> reason
-
-	stamp int64 // created_at of the newest list of members
 
 	// epochs has the position of the last row that named a scope, for the scopes
 	// that were ever named; those of groups aside.
@@ -34,11 +32,13 @@ type claim struct {
 	uses    int   // how often it can be used; 0 is no bound
 	used    int   // how often it was
 	expires int64 // Unix seconds; 0 is never
+
+	taken map[int]struct{} // slots, as many as were used of a claim with a bound
 }
 
 func newState() state {
 	return state{
-		banned: map[string]string{}, members: map[string]struct{}{}, vanished: map[string]int64{}, claims: map[string]claim{},
+		banned: map[string]string{}, members: map[string]struct{}{}, vanished: map[string]int64{}, claims: map[string]*claim{},
 		denied: map[int]struct{}{}, allowed: map[int]struct{}{},
 		blocked: map[netip.Prefix]string{}, events: map[string]string{},
 		epochs: map[string]store.Position{},
@@ -53,7 +53,7 @@ func (s *state) fold(r *control.Row) {
 	case control.KeyUnbanned:
 		delete(s.banned, r.Key)
 	case control.ClaimPut:
-		s.claims[r.Claim] = claim{uses: r.Uses, expires: r.Expires}
+		s.claims[r.Claim] = &claim{uses: r.Uses, expires: r.Expires, taken: map[int]struct{}{}}
 	case control.ClaimRemoved:
 		delete(s.claims, r.Claim)
 	case control.KindsDisallowed:
@@ -71,9 +71,8 @@ func (s *state) fold(r *control.Row) {
 	}
 }
 
-// foldKey takes in a row that changes who is a member, and with that the list.
+// foldKey takes in a row that changes who is a member.
 func (s *state) foldKey(r *control.Row) {
-	s.stamp = max(s.stamp, r.Stamp)
 	if r.Type == control.MemberPut {
 		s.members[r.Key] = struct{}{}
 		delete(s.banned, r.Key)
@@ -92,7 +91,14 @@ func (s *state) foldKey(r *control.Row) {
 func (s *state) use(code string) {
 	if c, ok := s.claims[code]; ok {
 		c.used++
-		s.claims[code] = c
+	}
+}
+
+// take takes in that a row names a slot of a claim.
+func (s *state) take(scope string) {
+	code, n, ok := slotted(scope)
+	if c := s.claims[code]; ok && c != nil {
+		c.taken[n] = struct{}{}
 	}
 }
 

@@ -37,15 +37,26 @@ func (p *Policy) refuseUnclear(ev *wire.Event) error {
 
 // planVanish obeys a request to vanish: what the author published is erased, and
 // what is not stored any more stays refused. The membership ends with it, because
-// the list of members names the key. Whatever else was decided about the author
-// does not count, so the terms are only what the list rests on.
+// the list of members names the key. It rests on nothing: whatever was decided about
+// the author, it is obeyed. A request that is not newer than one that was obeyed has
+// nothing to do, and is stored like any event.
 func (p *Policy) planVanish(ev *wire.Event) (store.Write, error) {
-	if ev.CreatedAt <= 0 {
+	until := int64(ev.CreatedAt)
+	if until <= 0 {
 		return store.Write{}, wire.Because(wire.Invalid, "created_at says up to when to vanish")
 	}
-	terms := p.termsOf(ScopeMembers)
-	w, err := p.removeMember(control.Row{Type: control.KeyVanished, Key: ev.PubKey, Until: int64(ev.CreatedAt)})
-	w.Event, w.Terms = ev, terms
-	w.Erase = &store.Erasure{Author: ev.PubKey, Until: int64(ev.CreatedAt), Cause: store.CauseVanished}
+	if p.hasVanished(ev) {
+		return store.Write{Event: ev}, nil
+	}
+	w, err := p.removeMember(control.Row{Type: control.KeyVanished, Key: ev.PubKey, Until: until})
+	w.Event = ev
+	w.Erase = &store.Erasure{Author: ev.PubKey, Until: until, Cause: store.CauseVanished}
 	return w, err
+}
+
+// hasVanished reports whether the author of ev has vanished up to its created_at.
+func (p *Policy) hasVanished(ev *wire.Event) bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.vanishedByLocked(ev.PubKey, ev)
 }

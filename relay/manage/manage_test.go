@@ -350,27 +350,27 @@ func TestAReplicaThatDoesNotFollowItsLogSaysSo(t *testing.T) {
 	})
 }
 
-// Somebody else changes the list of members between the plan and the commit.
+// Somebody else changes the lists of kinds between the plan and the commit.
 func TestAPlanFromAnOlderStateIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	r := start(t)
-	rivals, next := 2, 4
+	rivals, next := 2, 40
 	r.before = func() {
 		if rivals == 0 {
 			return
 		}
 		rivals, next = rivals-1, next+1
-		w, err := r.policy.AllowKey(key(next))
+		w, err := r.policy.DisallowKind(next)
 		require.NoError(t, err)
 		require.NoError(t, r.Fake.Append(t.Context(), []store.Write{w})[0].Err)
 	}
-	r.requireResult(t, `true`, "allowpubkey", key(2))
-	require.Len(t, r.policy.AllowedKeys(), 3)
+	r.requireResult(t, `true`, "disallowkind", 1)
+	require.Len(t, r.policy.DisallowedKinds(), 3)
 
 	rivals = 3
-	_, err := r.call(t, "allowpubkey", key(3))
+	_, err := r.call(t, "disallowkind", 2)
 	requireRefused(t, err, wire.Failed, "too often", "three rivals")
-	require.NotContains(t, r.policy.AllowedKeys(), key(3))
+	require.NotContains(t, r.policy.DisallowedKinds(), 2)
 }
 
 // A store that fails is nothing that the operator's client should read about.
