@@ -9,17 +9,17 @@ var socketMutants = []Mutant{
 	},
 	{
 		Name: "message-size-unchecked", Promise: "RFC 6455", Says: "A message over the limit is cut and obeyed.",
-		Edit:   Edit{"relay/conn/websocket.go", "if s.max > 0 && int64(len(msg)) > s.max {", "if false {"},
-		Suites: in("relay/conn", "TestWhatBreaksTheProtocolIsToldWhy"),
+		Edit:   Edit{"relay/conn/inflate.go", "case max > 0 && int64(len(msg)) > max:", "case false:"},
+		Suites: in("relay/conn", "TestTheLimitHoldsAfterInflation"),
 	},
 	{
 		Name: "message-size-unbounded", Promise: "RFC 6455", Says: "A message of any size is kept in memory before it is refused.",
-		Edit:   Edit{"relay/conn/websocket.go", "r = io.LimitReader(r, s.max+1)", "r = io.LimitReader(r, s.max)"},
+		Edit:   Edit{"relay/conn/inbound.go", "most > 0 && h.length > most-int64(len(msg))", "most > 0 && h.length > most"},
 		Suites: in("relay/conn", "TestWhatBreaksTheProtocolIsToldWhy"),
 	},
 	{
 		Name: "binary-taken", Promise: "RFC 6455", Says: "A binary message is read as text.",
-		Edit:   Edit{"relay/conn/websocket.go", "if kind != websocket.MessageText {", "if kind == 0 {"},
+		Edit:   Edit{"relay/conn/inbound.go", "case h.opcode == opBinary:", "case false:"},
 		Suites: in("relay/conn", "TestWhatBreaksTheProtocolIsToldWhy"),
 	},
 	{
@@ -120,23 +120,28 @@ var socketMutants = []Mutant{
 		Suites: in("relay/conn", "TestSocketsAreCountedBeforeHTTP"),
 	},
 	{
-		Name: "library-closes-first", Promise: "RFC 6455", Says: "The close frame overtakes answers that are due.",
-		Edit:   Edit{"relay/conn/wireconn.go", "if isClose(frame) {", "if false {"},
-		Suites: in("relay/conn", "TestAnswersThatAreDueComeBeforeTheCloseFrame"),
+		Name: "close-frame-not-awaited", Promise: "RFC 6455", Says: "What is under way when the relay closes takes back its close frame.",
+		Edit:   Edit{"relay/conn/websocket.go", "return s.in.drain()", "return nil"},
+		Suites: in("relay/conn", "TestTheRelayWaitsForTheCloseFrameOfTheClient"),
 	},
 	{
-		Name: "client-close-cuts-answers", Promise: "RFC 6455", Says: "A client that closes gets no answer to what it sent before.",
-		Edit:   Edit{"relay/conn/wireconn.go", "return c.SetReadDeadline(time.Unix(1, 0))", "return c.Conn.Close()"},
-		Suites: in("relay/conn", "TestAnswersThatAreDueComeBeforeTheCloseFrame"),
+		Name: "mask-not-rotated", Promise: "RFC 6455", Says: "A frame that comes in pieces is garbage.",
+		Edit:   Edit{"relay/conn/inbound.go", "h.key = unmask(p, h.key)", "unmask(p, h.key)"},
+		Suites: in("relay/conn", "FuzzMessages"),
+	},
+	{
+		Name: "read-buffer-shared-in-use", Promise: "RFC 6455", Says: "A client that pauses within a frame is read from another's buffer.",
+		Edit:   Edit{"relay/conn/inbox.go", "if b.from == b.to {\n\t\tb.pool.Put", "if true {\n\t\tb.pool.Put"},
+		Suites: in("relay/conn", "TestAPauseWithinAFrame"),
 	},
 	{
 		Name: "close-reason-unchecked", Promise: "RFC 6455", Says: "A close frame whose reason is not UTF-8 counts as a proper one.",
-		Edit:   Edit{"relay/conn/websocket.go", "case !utf8.ValidString(end.Reason):", "case !utf8.ValidString(end.Reason) && false:"},
+		Edit:   Edit{"relay/conn/inbound.go", "case !utf8.Valid(p[2:]):", "case !utf8.Valid(p[2:]) && false:"},
 		Suites: in("relay/conn", "TestAnswersThatAreDueComeBeforeTheCloseFrame"),
 	},
 	{
 		Name: "close-code-not-echoed", Promise: "RFC 6455", Says: "A client is answered with another code than its own.",
-		Edit:   Edit{"relay/conn/websocket.go", "\t\tcause.Code = int(end.Code)\n", ""},
+		Edit:   Edit{"relay/conn/inbound.go", "EndError{Cause: cause, Err", "EndError{Cause: causeClient, Err"},
 		Suites: in("relay/conn", "TestAnswersThatAreDueComeBeforeTheCloseFrame"),
 	},
 	{

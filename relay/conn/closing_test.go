@@ -21,8 +21,8 @@ func late(ctx context.Context, c *lifecycle.Conn, msg []byte) {
 	})
 }
 
-// Whoever ends the connection, and whether the WebSocket library or the relay
-// finds what is wrong: what was read before is answered first.
+// Whoever ends the connection, and whoever finds what is wrong:
+// what was read before is answered first.
 func TestAnswersThatAreDueComeBeforeTheCloseFrame(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

@@ -6,6 +6,11 @@
 // for each connection; what may still be sent is that of lifecycle.Conn. This
 // package moves bytes between them and a Socket.
 //
+// The WebSocket library does the handshake. What comes after it is read and written
+// here (RFC 6455, and RFC 7692 without context takeover): a connection that waits
+// for its client holds no read buffer, no writer and nothing of the library's. At
+// rest it is one goroutine with 4 KiB of stack and about as much heap.
+//
 // The reader hands messages to Session.Handle one after another, in the order
 // in which they were read (G9). Everything to the client goes through the
 // lifecycle queue: the writer takes batches of at most 64 KiB and writes each

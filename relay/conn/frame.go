@@ -12,7 +12,11 @@ import (
 const (
 	finBit  = 0x80
 	rsv1Bit = 0x40 // compressed
-	opText  = 0x1
+
+	opContinuation = 0x0
+	opText         = 0x1
+	opBinary       = 0x2
+
 	opClose = 0x8
 	opPing  = 0x9
 	opPong  = 0xA

@@ -87,7 +87,7 @@ func (l *link) read(context.Context) {
 			return
 		}
 		l.o.Metrics.BytesIn(len(msg))
-		if !utf8.Valid(msg) { // RFC 6455 section 8.1; the library does not look
+		if !utf8.Valid(msg) { // RFC 6455 section 8.1
 			l.conn.Close(causeUTF8)
 			return
 		}

@@ -119,3 +119,17 @@ func TestWhatComesTogetherWithTheRequestIsNotLost(t *testing.T) {
 	c := dialRaw(t, r, "", burst...)
 	c.expect(frame{text, "early"}, frame{text, strings.Repeat("x", 3000)})
 }
+
+func TestAPauseWithinAFrame(t *testing.T) {
+	t.Parallel()
+	r := serve(t, session{}, withMax)
+	c, other := dialRaw(t, r, ""), dialRaw(t, r, "")
+	whole := append(maskedFrame(text, "first"), maskedFrame(text, "second")...)
+	for i := range whole {
+		_, err := c.Write(whole[i : i+1])
+		require.NoError(t, err)
+		other.send(text, "between")
+		other.expect(frame{text, "between"}) // by now the relay has read the piece
+	}
+	c.expect(frame{text, "first"}, frame{text, "second"})
+}

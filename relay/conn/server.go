@@ -78,6 +78,8 @@ type Server struct {
 	frames   sync.Pool // *[]lifecycle.Frame; benchmark: BenchmarkIdle, 31 KiB a writer
 	buffers  sync.Pool // *[]byte; benchmark: BenchmarkIdle, 64 KiB a writer
 	deflates sync.Pool // *deflater; 650 KiB each
+	inflates sync.Pool // *inflater; 40 KiB each
+	reads    sync.Pool // *[]byte of readAhead bytes; see inbox
 }
 
 // NewServer returns a server whose connections end when ctx does.
@@ -86,6 +88,11 @@ func NewServer(ctx context.Context, o Options) *Server {
 	s.frames.New = func() any { return new([]lifecycle.Frame) }
 	s.buffers.New = func() any { return new([]byte) }
 	s.deflates.New = func() any { return newDeflater() }
+	s.inflates.New = func() any { return newInflater() }
+	s.reads.New = func() any {
+		buf := make([]byte, readAhead)
+		return &buf
+	}
 	if o.Metrics == nil {
 		o.Metrics = noMetrics{}
 	}

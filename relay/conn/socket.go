@@ -10,8 +10,7 @@ import (
 // Socket carries messages to and from one client. Only the reader calls Read,
 // only the writer calls Write and Close; Ping and CloseNow may be called at any
 // time. It has deadlines instead of contexts: contexts that end would cost an
-// allocation a message, and the WebSocket library closes the connection at once
-// when one does.
+// allocation a message.
 type Socket interface {
 	// Read blocks until a whole message has arrived; the caller keeps msg. It
 	// fails with an *EndError when the client broke or ended the protocol, and

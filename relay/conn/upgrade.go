@@ -2,8 +2,8 @@ package conn
 
 import (
 	"bufio"
-	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -12,44 +12,31 @@ import (
 	"github.com/coder/websocket"
 )
 
-const (
-	// readBuffer is per connection, for its life: a few small messages fit.
-	readBuffer = 1 << 10
-	// controlBuffer holds the largest control frame: the library writes no others.
-	controlBuffer = 128
-	// sendBuffer bounds what the kernel keeps for a client, in bytes. More would
-	// only hide for longer that a client does not read, and keep a ping waiting.
-	sendBuffer = 256 << 10
-)
+// sendBuffer bounds what the kernel keeps for a client, in bytes. More would only
+// hide for longer that a client does not read, and keep a ping waiting.
+const sendBuffer = 256 << 10
 
 // upgrade does the handshake. On an error the request has been answered.
 func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, o *Options) (*webSocket, error) {
-	sock := &webSocket{
-		server: s, max: o.MaxMessage, pong: make(chan struct{}, 1),
-		endless: context.WithoutCancel(s.group.Context()),
-	}
 	mode := websocket.CompressionDisabled
 	if o.Compression {
 		mode = websocket.CompressionNoContextTakeover
 	}
 	hijacker := &hijacker{ResponseWriter: w, timeout: o.WriteTimeout}
-	ws, err := websocket.Accept(hijacker, r, &websocket.AcceptOptions{
+	shaken, err := websocket.Accept(hijacker, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // any web page may use a relay; there are no cookies to abuse
 		CompressionMode:    mode,
-		OnPingReceived:     sock.onPing,
-		OnPongReceived:     sock.onPong,
 	})
 	if err != nil {
 		return nil, err
 	}
-	ws.SetReadLimit(-1) // Read counts itself: the library's limit closes before answers are flushed
-	sock.ws, sock.wire = ws, hijacker.wire
-	sock.deflate = strings.HasPrefix(w.Header().Get("Sec-WebSocket-Extensions"), "permessage-deflate")
-	return sock, nil
+	_ = shaken.CloseNow() // closes nowhere; the library never lets go of what is not closed
+	deflate := strings.HasPrefix(w.Header().Get("Sec-WebSocket-Extensions"), "permessage-deflate")
+	return newWebSocket(s, hijacker.wire, o.MaxMessage, deflate), nil
 }
 
-// hijacker gives the library a wireConn with small buffers instead of the
-// connection and the 4 KiB buffers of net/http.
+// hijacker keeps the connection and gives the library nothing: it does the
+// handshake and is done, and what it makes of a connection would be 3 KiB of each.
 type hijacker struct {
 	http.ResponseWriter
 	timeout time.Duration
@@ -70,10 +57,22 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, errors.Join(err, raw.Close())
 	}
 	h.wire = &wireConn{Conn: raw, timeout: h.timeout, early: append([]byte(nil), early...)}
-	return h.wire, bufio.NewReadWriter(
-		bufio.NewReaderSize(h.wire, readBuffer), bufio.NewWriterSize(h.wire, controlBuffer),
-	), nil
+	const least = 16
+	var none nowhere
+	return none, bufio.NewReadWriter(bufio.NewReaderSize(none, least), bufio.NewWriterSize(none, least)), nil
 }
+
+// nowhere is a connection without anybody at the other end.
+type nowhere struct{ net.Conn }
+
+// Read implements net.Conn.
+func (nowhere) Read([]byte) (int, error) { return 0, io.EOF }
+
+// Write implements net.Conn.
+func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
+
+// Close implements net.Conn.
+func (nowhere) Close() error { return nil }
 
 // tune sets what the kernel does for a connection that lives long. Keep-alives
 // find a dead peer when pings are turned off.

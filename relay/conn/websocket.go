@@ -1,85 +1,45 @@
 package conn
 
 import (
-	"compress/flate"
 	"context"
 	"encoding/binary"
-	"errors"
-	"io"
-	"net"
+	"sync"
 	"time"
-	"unicode/utf8"
-
-	"github.com/coder/websocket"
 
 	"fencepost/lifecycle"
 )
 
-// webSocket is a Socket over the WebSocket library, which does the handshake,
-// the reading and the closing. Data frames are written here, a batch with one
-// write, because the library flushes every message.
+// webSocket is a Socket over the WebSocket protocol (RFC 6455, RFC 7692) from the
+// end of its handshake on.
 type webSocket struct {
 	// Set at construction, never changed.
 	server  *Server
-	ws      *websocket.Conn
 	wire    *wireConn
-	max     int64           // bytes of a message; 0 is no bound
-	deflate bool            // permessage-deflate was agreed on
-	endless context.Context // see Socket
+	deflate bool // permessage-deflate was agreed on
 
 	pong chan struct{} // a pong came; capacity 1, never closed
+
+	// reading is held while something is read. The writer, which waits for the client's
+	// close frame at the end, so takes over from the reader.
+	reading sync.Mutex
+	// +checklocks:reading
+	in inbound
+}
+
+func newWebSocket(s *Server, w *wireConn, max int64, deflate bool) *webSocket {
+	sock := &webSocket{
+		server: s, wire: w, deflate: deflate, pong: make(chan struct{}, 1),
+		in: inbound{inbox: newInbox(w, &s.reads), server: s, max: max, deflate: deflate},
+	}
+	sock.in.try, sock.in.control = sock.in.tryRead, sock.onControl
+	return sock
 }
 
 // Read implements Socket.
 func (s *webSocket) Read() ([]byte, error) {
-	kind, r, err := s.ws.Reader(s.endless)
-	if err != nil {
-		return nil, endOf(err)
-	}
-	if kind != websocket.MessageText {
-		return nil, &EndError{Cause: causeBinary}
-	}
-	if s.max > 0 {
-		r = io.LimitReader(r, s.max+1)
-	}
-	msg, err := io.ReadAll(r)
-	if err != nil {
-		return nil, endOf(err)
-	}
-	if s.max > 0 && int64(len(msg)) > s.max {
-		return nil, &EndError{Cause: causeTooBig}
-	}
-	return msg, nil
-}
-
-// endOf tells a client that ended or broke the protocol from a lost connection.
-func endOf(err error) error {
-	var corrupt flate.CorruptInputError
-	var network net.Error
-	var end websocket.CloseError
-	switch {
-	case errors.As(err, &end):
-		return &EndError{Cause: clientCause(end), Err: err}
-	case errors.As(err, &corrupt):
-		return &EndError{Cause: causeInflate, Err: err}
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), errors.As(err, &network):
-		return err
-	default:
-		return &EndError{Cause: causeProtocol, Err: err}
-	}
-}
-
-// clientCause returns what a client's close frame is answered with: its own code
-// (RFC 6455 section 5.5.1).
-func clientCause(end websocket.CloseError) lifecycle.Cause {
-	cause := causeClient
-	switch {
-	case !utf8.ValidString(end.Reason):
-		cause = causeReason
-	case end.Code != websocket.StatusNoStatusRcvd:
-		cause.Code = int(end.Code)
-	}
-	return cause
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	return s.in.message()
 }
 
 // Write implements Socket.
@@ -137,36 +97,30 @@ func (s *webSocket) Ping(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Close implements Socket. The library only waits for the client's close frame,
-// unless that has come; its own is left out.
+// Close implements Socket. Until the reader has what it waits for it waits for the
+// reader: both end with the client's close frame, or with CloseNow.
 func (s *webSocket) Close(code int, text string) error {
 	payload := append(binary.BigEndian.AppendUint16(nil, uint16(code)), text...)
 	if err := s.wire.writeControl(append(appendHeader(nil, finBit|opClose, len(payload)), payload...)); err != nil {
 		return err
 	}
-	err := s.ws.Close(websocket.StatusCode(code), "")
-	if errors.Is(err, net.ErrClosed) {
-		return nil
-	}
-	return err
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	return s.in.drain()
 }
 
-// CloseNow implements Socket. It closes the network connection itself, because
-// the library's CloseNow waits for a Close that is under way.
+// CloseNow implements Socket.
 func (s *webSocket) CloseNow() {
 	_ = s.wire.Conn.Close() // whatever it says, the connection is over
-	_ = s.ws.CloseNow()     // releases the library's resources
 }
 
-// onPing answers a ping, in the reader. The library would give up the connection
-// when a batch of ours keeps its pong waiting for five seconds.
-func (s *webSocket) onPing(_ context.Context, payload []byte) bool {
-	frame := append(appendHeader(make([]byte, 0, 2+len(payload)), finBit|opPong, len(payload)), payload...)
-	_ = s.wire.writeControl(frame) // the next Read fails if this does
-	return false
-}
-
-func (s *webSocket) onPong(context.Context, []byte) {
+// onControl takes pings and pongs, in the reader.
+func (s *webSocket) onControl(op byte, payload []byte) {
+	if op == opPing {
+		frame := append(appendHeader(make([]byte, 0, 2+len(payload)), finBit|opPong, len(payload)), payload...)
+		_ = s.wire.writeControl(frame) // the next Read fails if this does
+		return
+	}
 	select {
 	case s.pong <- struct{}{}:
 	default:

@@ -7,21 +7,15 @@ import (
 	"time"
 )
 
-// wireConn is the net.Conn that the WebSocket library gets: it keeps the order
-// of frames on the wire. Batches of data frames are written with one writeFrames,
-// control frames with one writeControl. So no control frame can get into the
-// middle of another frame, and none overtakes what was written before it.
-//
-// The library would answer a close frame or a broken one, and close the
-// connection, as soon as it reads it: before the answers that are due, with a
-// text of its own or the client's. So its close frames are left out and its Close
-// ends reading only. The relay's writer says why, once it has flushed, and
-// webSocket.CloseNow closes.
+// wireConn is the network connection of a WebSocket: it keeps the order of frames
+// on the wire. Batches of data frames are written with one writeFrames, control
+// frames with one writeControl. So no control frame can get into the middle of
+// another frame, and none overtakes what was written before it.
 type wireConn struct {
 	net.Conn
 	timeout time.Duration // of writing a control frame; 0 is none
 
-	heard atomic.Uint64 // bytes read so far
+	heard atomic.Uint64 // bytes read so far; inbox counts them
 
 	early []byte // owned by the reader: what came together with the request
 
@@ -41,21 +35,8 @@ func (c *wireConn) Read(p []byte) (n int, err error) {
 		}
 		return n, nil
 	}
-	n, err = c.Conn.Read(p)
-	c.heard.Add(uint64(n))
-	return n, err
+	return c.Conn.Read(p)
 }
-
-// Write leaves out the library's close frames.
-func (c *wireConn) Write(frame []byte) (n int, err error) {
-	if isClose(frame) {
-		return len(frame), nil
-	}
-	return len(frame), c.writeControl(frame)
-}
-
-// Close ends reading, for the library.
-func (c *wireConn) Close() error { return c.SetReadDeadline(time.Unix(1, 0)) }
 
 // writeControl writes one control frame.
 func (c *wireConn) writeControl(frame []byte) error {

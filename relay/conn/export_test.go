@@ -1,0 +1,24 @@
+package conn
+
+import (
+	"context"
+	"net"
+)
+
+// Messages reads from c until there is nothing more to read, as a webSocket does, and
+// returns the messages, the payloads of pings and pongs, and why it ended.
+func Messages(c net.Conn, max int64, deflate bool) (msgs, controls []string, err error) {
+	s := NewServer(context.Background(), Options{})
+	sock := newWebSocket(s, &wireConn{Conn: c}, max, deflate)
+	sock.in.control = func(_ byte, payload []byte) { controls = append(controls, string(payload)) }
+	for {
+		msg, err := sock.Read()
+		if err != nil {
+			return msgs, controls, err
+		}
+		msgs = append(msgs, string(msg))
+	}
+}
+
+// Unmask is unmask.
+func Unmask(p []byte, key uint32) (rotated uint32) { return unmask(p, key) }

@@ -1,0 +1,9 @@
+//go:build !unix
+
+package conn
+
+// canTry says that readNow works here.
+const canTry = false
+
+// readNow is not called.
+func readNow(uintptr, []byte) (n int, again bool, err error) { return 0, false, nil }
