@@ -151,7 +151,7 @@ var groupMutants = []Mutant{
 	},
 	{
 		Name: "group-deletion-proves-hidden", Promise: "NIP-29", Says: "The end of a hidden group is told to those who asked for it in vain.",
-		Edit:   Edit{groups + "/apply.go", "return keys, !secret, true", "return keys, true, true"},
+		Edit:   Edit{groups + "/apply.go", "return members, !secret, true", "return members, true, true"},
 		Suites: in(groups, "TestWhoseSubscriptionsARowCloses"),
 	},
 	{
@@ -218,6 +218,11 @@ var groupMutants = []Mutant{
 		Name: "group-joins-push-stamps", Promise: "NIP-29", Says: "Strangers who join and leave push the state of a group into the future.",
 		Edit:   Edit{groups + "/plan.go", "\tif is > plain {\n\t\treturn r.stamp()", "\tif true {\n\t\treturn r.stamp()"},
 		Suites: in(groups, "TestComingAndGoingStaysInThePresent", "TestPuttingMembers"),
+	},
+	{
+		Name: "group-vanished-stays", Promise: "NIP-62", Says: "A key that vanished is a member of the groups it was put in.",
+		Edit:   Edit{groups + "/apply.go", "\t\t\tb.enter(row.Key, g)\n", "\t\t\t_ = added\n"},
+		Suites: in(groups, "TestVanishingEndsEveryMembership", "TestAKeyIsKeptWithItsGroups"),
 	},
 	{
 		Name: "group-id-again", Promise: "NIP-29", Says: "Who takes the id of a deleted group is taken for it.",

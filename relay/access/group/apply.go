@@ -3,6 +3,7 @@ package group
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,6 +19,7 @@ var ErrRow = errors.New("control row does not fit its group")
 // none.
 type Change struct {
 	Group    string   // "" for a row that is not about a group
+	Hidden   []string // the hidden groups in which a key that vanished was a member
 	Keys     []string // lost something in it
 	Everyone bool     // and so did everybody who is not a member
 }
@@ -26,8 +28,8 @@ type Change struct {
 // among scopes to at afterwards. With them move the lifecycle scopes of those groups,
 // and so they do with every row that takes something away from a reader. Rows come in the order of their positions, from one
 // goroutine. Of rows that are not about groups only that of a key which vanished
-// changes something: its memberships end, and the caller moves a scope of its own
-// that is part of every grant. After an error
+// changes something: its memberships end, in time that grows with their number, and
+// the caller moves a scope of its own that is part of every grant. After an error
 // (ErrRow) nothing has changed.
 func (b *Book) Apply(at store.Position, row control.Row, scopes []string) (Change, error) {
 	change, err := b.fold(&row)
@@ -67,7 +69,7 @@ func (g *group) named(key string, at store.Position) {
 
 func (b *Book) fold(row *control.Row) (Change, error) {
 	if row.Type == control.KeyVanished {
-		b.forget(row.Key)
+		return Change{Hidden: b.forget(row.Key)}, nil
 	}
 	if !strings.HasPrefix(string(row.Type), "group.") {
 		return Change{}, nil
@@ -89,7 +91,7 @@ func (b *Book) created(row *control.Row) Change {
 	g := newGroup(row.Group)
 	m := metaOf(row.Tags)
 	g.found(row, m)
-	b.insert(g)
+	b.insert(g, row.Key)
 	if m.parent != "" {
 		b.place(g.id, m.parent)
 	}
@@ -99,31 +101,34 @@ func (b *Book) created(row *control.Row) Change {
 	return Change{Group: g.id, Everyone: m.private && !m.hidden}
 }
 
-// forget ends every membership of a key that vanished (NIP-62).
-func (b *Book) forget(key string) {
-	for _, g := range b.every() {
+// forget ends every membership of a key that vanished (NIP-62), and returns the
+// hidden groups among them.
+func (b *Book) forget(key string) (hidden []string) {
+	for _, g := range b.membershipsOf(key) {
 		if g.forget(key) {
-			b.dirty.set(g.id)
+			hidden = append(hidden, g.id)
 		}
+		b.dirty.set(g.id)
 	}
+	slices.Sort(hidden)
+	return hidden
 }
 
-func (g *group) forget(key string) (was bool) {
+func (g *group) forget(key string) (hidden bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if _, was = g.roles[key]; was {
-		delete(g.roles, key)
-		delete(g.privileged, key)
-		g.peopled++ // the list that was written last is out of date
-	}
-	return was
+	delete(g.roles, key)
+	delete(g.privileged, key)
+	g.peopled++ // the list that was written last is out of date
+	return g.meta.hidden
 }
 
-func (b *Book) insert(g *group) {
+func (b *Book) insert(g *group, creator string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.groups[g.id] = g
 	b.living++
+	b.members.add(creator, g)
 }
 
 func (b *Book) changed(g *group, row *control.Row) (Change, error) {
@@ -136,17 +141,26 @@ func (b *Book) changed(g *group, row *control.Row) (Change, error) {
 			b.place(g.id, m.parent)
 		}
 	case control.GroupDeleted:
-		if change.Keys, change.Everyone, ok = g.delete(); ok {
-			b.deleted(g.id)
+		var members []string
+		if members, change.Everyone, ok = g.delete(); ok {
+			b.deleted(g, members)
+		}
+		if !change.Everyone {
+			change.Keys = members
 		}
 	case control.GroupPut:
-		var lost bool
-		if lost, ok = g.put(row); lost {
+		var added, lost bool
+		if added, lost, ok = g.put(row); lost {
 			change.Keys = []string{row.Key}
+		}
+		if added {
+			b.enter(row.Key, g)
 		}
 	case control.GroupRemoved:
 		change.Keys = []string{row.Key}
-		ok = g.remove(row)
+		if ok = g.remove(row); ok {
+			b.leave(g, row.Key)
+		}
 	case control.GroupInvite:
 		ok = g.invite(row)
 	case control.GroupPinned:
@@ -161,14 +175,15 @@ func (b *Book) changed(g *group, row *control.Row) (Change, error) {
 	return change, nil
 }
 
-// deleted makes the children of id roots.
-func (b *Book) deleted(id string) {
-	b.dirty.clear(id)
-	for _, child := range b.under(id) {
+// deleted makes the children of g roots.
+func (b *Book) deleted(g *group, members []string) {
+	b.dirty.clear(g.id)
+	for _, child := range b.under(g.id) {
 		b.find(child).orphan()
 		b.place(child, "")
 	}
-	b.place(id, "")
+	b.place(g.id, "")
+	b.leave(g, members...)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.living--
@@ -205,33 +220,29 @@ func (g *group) orphan() {
 	g.meta = &m
 }
 
-// delete forgets everything but what is hidden. The members of a group about
-// which nobody else may know are returned one by one.
-func (g *group) delete() (keys []string, everyone, ok bool) {
+// delete forgets everything but what is hidden, and returns who was a member. Of
+// a group about which nobody else may know they alone lose something.
+func (g *group) delete() (members []string, everyone, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.deleted {
 		return nil, false, false
 	}
 	secret := g.meta.private && g.meta.hidden
-	if secret {
-		for key := range g.roles {
-			keys = append(keys, key)
-		}
-		slices.Sort(keys)
-	}
+	members = slices.Sorted(maps.Keys(g.roles))
 	g.deleted = true
 	g.roles, g.privileged, g.codes, g.pins, g.removed = nil, nil, nil, nil, nil
 	g.meta = &meta{private: g.meta.private, hidden: g.meta.hidden}
-	return keys, !secret, true
+	return members, !secret, true
 }
 
-// put makes the key a member with these roles, and reports whether it lost some.
-func (g *group) put(row *control.Row) (lost, ok bool) {
+// put makes the key a member with these roles, and reports whether it was none and
+// whether it lost some.
+func (g *group) put(row *control.Row) (added, lost, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.deleted {
-		return false, false
+		return false, false, false
 	}
 	old, member := g.roles[row.Key]
 	if !member {
@@ -241,7 +252,7 @@ func (g *group) put(row *control.Row) (lost, ok bool) {
 		g.stamp = max(g.stamp, row.Stamp)
 	}
 	g.enrolLocked(row.Key, slices.Clone(row.Roles))
-	return slices.ContainsFunc(old, func(r string) bool { return !slices.Contains(row.Roles, r) }), true
+	return !member, slices.ContainsFunc(old, func(r string) bool { return !slices.Contains(row.Roles, r) }), true
 }
 
 func (g *group) enrolLocked(key string, roles []string) {

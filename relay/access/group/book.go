@@ -47,6 +47,8 @@ type Book struct {
 	// +checklocks:mu
 	living int
 	// +checklocks:mu
+	members ties // the groups that live, by the keys of their members
+	// +checklocks:mu
 	parents map[string]string // group -> its parent; both live
 	// +checklocks:mu
 	children map[string]map[string]struct{} // the same, the other way round
@@ -62,6 +64,7 @@ func New(o Options) (*Book, error) {
 		strangers: lifecycle.NewScope(0),
 		dirty:     newMarks(),
 		groups:    map[string]*group{},
+		members:   ties{},
 		parents:   map[string]string{},
 		children:  map[string]map[string]struct{}{},
 	}
@@ -78,13 +81,6 @@ func (b *Book) find(id string) *group {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return b.groups[id]
-}
-
-// every returns all groups, deleted ones too, in no order.
-func (b *Book) every() []*group {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	return slices.Collect(maps.Values(b.groups))
 }
 
 // count returns how many groups live.

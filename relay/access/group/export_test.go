@@ -22,7 +22,24 @@ func (b *Book) Dump() string {
 	for _, id := range slices.Sorted(maps.Keys(b.children)) {
 		fmt.Fprintf(&out, "%s above %v\n", id, slices.Sorted(maps.Keys(b.children[id])))
 	}
+	for _, key := range slices.Sorted(maps.Keys(b.members)) {
+		fmt.Fprintf(&out, "%s in %v\n", key, groupsOf(b.members[key]))
+	}
 	return out.String()
+}
+
+func groupsOf(list []*group) (ids []string) {
+	for _, g := range list {
+		ids = append(ids, g.id)
+	}
+	return slices.Sorted(slices.Values(ids))
+}
+
+// Members returns the groups that a key is kept as a member of.
+func (b *Book) Members(key string) []string {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return groupsOf(b.members[key])
 }
 
 func (g *group) dump() string {
