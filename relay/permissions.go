@@ -93,6 +93,6 @@ func accessRules(c config.Config) access.Rules {
 func groupRules(c config.Config) group.Rules {
 	return group.Rules{
 		Create: group.Creation(c.Groups.Create), MaxAge: c.Groups.MaxAge,
-		MaxGroups: c.Groups.Max, MaxMembers: c.Groups.MaxMembers, MaxPins: c.Groups.MaxPins,
+		MaxGroups: c.Groups.Max, MaxPerKey: c.Groups.MaxPerKey, MaxMembers: c.Groups.MaxMembers, MaxPins: c.Groups.MaxPins,
 	}
 }

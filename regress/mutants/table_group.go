@@ -225,6 +225,16 @@ var groupMutants = []Mutant{
 		Suites: in(groups, "TestVanishingEndsEveryMembership", "TestAKeyIsKeptWithItsGroups"),
 	},
 	{
+		Name: "group-creator-unbounded", Promise: "NIP-29", Says: "One key takes all the groups that the relay may have.",
+		Edit:   Edit{groups + "/apply.go", "\tb.creators[g.creator]++\n", ""},
+		Suites: in(groups, "TestGroupsOfOneKeyAreBounded", "TestEveryRefusalHasItsPrefix"),
+	},
+	{
+		Name: "group-metadata-unbounded", Promise: "NIP-29", Says: "A stranger fills the memory with the metadata of groups.",
+		Edit:   Edit{groups + "/edit.go", "if m.size() > maxMetadata {", "if false {"},
+		Suites: in(groups, "TestEveryRefusalHasItsPrefix"),
+	},
+	{
 		Name: "group-id-again", Promise: "NIP-29", Says: "Who takes the id of a deleted group is taken for it.",
 		Edit:   Edit{groups + "/create.go", "case r.group != nil && r.group.standing(\"\").deleted:\n\t\treturn blocked(\"a group with this id was deleted; choose another one\")\n\tcase r.group != nil:", "case r.group != nil && !r.group.standing(\"\").deleted:"},
 		Suites: in(groups, "TestEveryRefusalHasItsPrefix"),

@@ -119,6 +119,7 @@ type Membership struct {
 type Groups struct {
 	Create     Creation
 	Max        int
+	MaxPerKey  int // that one key has created
 	MaxMembers int // of one group
 	MaxPins    int // of one group
 	MaxAge     time.Duration

@@ -76,6 +76,7 @@ var other = map[string][2]string{
 	"membership.require":                  {"all", `"all"`},
 	"groups.create":                       {"operator", `"operator"`},
 	"groups.max":                          {"10", "10"},
+	"groups.max_per_key":                  {"3", "3"},
 	"groups.max_members":                  {"200000", "200_000"},
 	"groups.max_pins":                     {"7", "7"},
 	"groups.max_age":                      {"0s", `"0s"`},

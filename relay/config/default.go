@@ -65,6 +65,7 @@ func Default() Config {
 		Groups: Groups{
 			Create:     CreateAnyone,
 			Max:        10_000,
+			MaxPerKey:  100,
 			MaxMembers: 100_000,
 			MaxPins:    100,
 			MaxAge:     time.Hour,

@@ -123,6 +123,7 @@ var keys = []key{
 
 	{"groups.create", "who may create groups (NIP-29): none (there are no groups), operator or anyone", atOnce, func(c *Config) any { return &c.Groups.Create }, enum{}},
 	{"groups.max", "groups of the relay", atOnce, func(c *Config) any { return &c.Groups.Max }, number{min: 1, max: 1_000_000, why: whyGroups}},
+	{"groups.max_per_key", "groups that one key may create, the operator's aside", atOnce, func(c *Config) any { return &c.Groups.MaxPerKey }, number{min: 1, max: 1_000_000, why: whyGroups}},
 	{"groups.max_members", "members of a group", atOnce, func(c *Config) any { return &c.Groups.MaxMembers }, number{min: 1, max: 1_000_000, why: whyGroups}},
 	{"groups.max_pins", "pinned events of a group", atOnce, func(c *Config) any { return &c.Groups.MaxPins }, number{min: 1, max: 10_000, why: whyGroups}},
 	{"groups.max_age", "how old an event may be that is published in a group; 0s is off", atOnce, func(c *Config) any { return &c.Groups.MaxAge }, timeOrOff},

@@ -101,6 +101,7 @@ func TestValuesThatBreakARule(t *testing.T) {
 		{"groups.create", "members", `one of "none", "operator", "anyone"`},
 		{"groups.create", "operator", "unless relay.pubkey is set"},
 		{"groups.max", "0", "kept in memory"},
+		{"groups.max_per_key", "0", "kept in memory"},
 		{"groups.max_members", "1000001", "at most 1000000"},
 		{"groups.max_pins", "-1", "at least 1"},
 		{"groups.max_age", "5ms", "at least 1s, or 0"},

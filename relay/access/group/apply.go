@@ -88,10 +88,10 @@ func (b *Book) fold(row *control.Row) (Change, error) {
 }
 
 func (b *Book) created(row *control.Row) Change {
-	g := newGroup(row.Group)
+	g := newGroup(row.Group, row.Key)
 	m := metaOf(row.Tags)
 	g.found(row, m)
-	b.insert(g, row.Key)
+	b.insert(g)
 	if m.parent != "" {
 		b.place(g.id, m.parent)
 	}
@@ -123,12 +123,13 @@ func (g *group) forget(key string) (hidden bool) {
 	return g.meta.hidden
 }
 
-func (b *Book) insert(g *group, creator string) {
+func (b *Book) insert(g *group) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.groups[g.id] = g
 	b.living++
-	b.members.add(creator, g)
+	b.creators[g.creator]++
+	b.members.add(g.creator, g)
 }
 
 func (b *Book) changed(g *group, row *control.Row) (Change, error) {
@@ -187,6 +188,9 @@ func (b *Book) deleted(g *group, members []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.living--
+	if b.creators[g.creator]--; b.creators[g.creator] == 0 {
+		delete(b.creators, g.creator)
+	}
 }
 
 // found makes the creator the first member and admin.
@@ -232,7 +236,7 @@ func (g *group) delete() (members []string, everyone, ok bool) {
 	members = slices.Sorted(maps.Keys(g.roles))
 	g.deleted = true
 	g.roles, g.privileged, g.codes, g.pins, g.removed = nil, nil, nil, nil, nil
-	g.meta = &meta{private: g.meta.private, hidden: g.meta.hidden}
+	g.meta = remains(g.meta)
 	return members, !secret, true
 }
 

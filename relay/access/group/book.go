@@ -47,6 +47,8 @@ type Book struct {
 	// +checklocks:mu
 	living int
 	// +checklocks:mu
+	creators map[string]int // key -> how many of the groups that live it has created
+	// +checklocks:mu
 	members ties // the groups that live, by the keys of their members
 	// +checklocks:mu
 	parents map[string]string // group -> its parent; both live
@@ -64,6 +66,7 @@ func New(o Options) (*Book, error) {
 		strangers: lifecycle.NewScope(0),
 		dirty:     newMarks(),
 		groups:    map[string]*group{},
+		creators:  map[string]int{},
 		members:   ties{},
 		parents:   map[string]string{},
 		children:  map[string]map[string]struct{}{},
@@ -88,6 +91,13 @@ func (b *Book) count() int {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return b.living
+}
+
+// createdBy returns how many groups live that key has created.
+func (b *Book) createdBy(key string) int {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.creators[key]
 }
 
 // chain returns id and what is above it, up to the root, which need not be a

@@ -48,6 +48,8 @@ func (r *request) mayCreate() error {
 		return duplicate("there is a group with this id; choose another one")
 	case r.rules.Create == CreateOperator && !r.operator:
 		return restricted("only the operator creates groups on this relay")
+	case !r.operator && r.rules.MaxPerKey > 0 && r.book.createdBy(r.ev.PubKey) >= r.rules.MaxPerKey:
+		return rateLimited("you have created as many groups as one key may; delete one first")
 	case r.rules.MaxGroups > 0 && r.book.count() >= r.rules.MaxGroups:
 		return rateLimited("this relay has as many groups as it takes")
 	default:

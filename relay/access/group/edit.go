@@ -72,7 +72,7 @@ func (e *edit) addChild(t nostr.Tag) error {
 		return invalid("a child is listed twice")
 	}
 	if e.children = append(e.children, t); len(e.children) > maxListing {
-		return invalid("a group lists at most 256 children")
+		return invalid("a group lists at most 100 children")
 	}
 	return nil
 }
@@ -116,7 +116,13 @@ func (e *edit) apply(old *meta) (*meta, error) {
 	if err := e.applyKinds(&m); err != nil {
 		return nil, err
 	}
-	return &m, e.applyTexts(&m)
+	if err := e.applyTexts(&m); err != nil {
+		return nil, err
+	}
+	if m.size() > maxMetadata {
+		return nil, invalid("the metadata of a group has at most 8192 bytes in all")
+	}
+	return &m, nil
 }
 
 func (e *edit) applyTexts(m *meta) error {

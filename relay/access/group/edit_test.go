@@ -1,6 +1,7 @@
 package group_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"fencepost/relay/access/group"
 	"fencepost/relay/store"
+	"fencepost/relay/wire"
 )
 
 func TestEditingMetadata(t *testing.T) {
@@ -100,6 +102,29 @@ func TestMetadataIsNewerEachTime(t *testing.T) {
 		last = w.state(39000, "pizza").CreatedAt
 	}
 	require.EqualValues(t, w.now.Unix(), last)
+}
+
+// A key may create so many groups; what was deleted does not count.
+func TestGroupsOfOneKeyAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.change(func(r *group.Rules) { r.MaxPerKey = 2 })
+	for _, author := range []string{alice, dave} {
+		for i := range 2 {
+			w.do(author, 9007, h(fmt.Sprint(author[:8], i)))
+		}
+		_, err := w.try(author, 9007, h("more"))
+		refused(t, err, wire.RateLimited, "as one key may")
+	}
+	for i := range 5 { // the operator may
+		w.do(boss, 9007, h(fmt.Sprint("boss", i)))
+	}
+	w.do(alice, 9022, h(alice[:8]+"1")) // its group still
+	_, err := w.try(alice, 9007, h("more"))
+	refused(t, err, wire.RateLimited, "as one key may")
+	w.do(alice, 9008, h(alice[:8]+"0"))
+	w.do(alice, 9007, h("more"))
+	require.Equal(t, w.book.Dump(), w.rebuilt().Dump())
 }
 
 func TestOfTwoEditsAtOnceOneIsMadeAgain(t *testing.T) {

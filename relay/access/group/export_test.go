@@ -22,6 +22,9 @@ func (b *Book) Dump() string {
 	for _, id := range slices.Sorted(maps.Keys(b.children)) {
 		fmt.Fprintf(&out, "%s above %v\n", id, slices.Sorted(maps.Keys(b.children[id])))
 	}
+	for _, key := range slices.Sorted(maps.Keys(b.creators)) {
+		fmt.Fprintf(&out, "%s created %d\n", key, b.creators[key])
+	}
 	for _, key := range slices.Sorted(maps.Keys(b.members)) {
 		fmt.Fprintf(&out, "%s in %v\n", key, groupsOf(b.members[key]))
 	}

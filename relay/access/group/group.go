@@ -14,8 +14,9 @@ import (
 // group is one group. It stays in the book when it is deleted, without members.
 type group struct {
 	// Set at construction, never changed.
-	id    string
-	scope *lifecycle.Scope
+	id      string
+	creator string
+	scope   *lifecycle.Scope
 
 	mu sync.RWMutex // guards the fields below; held for computing only
 	// +checklocks:mu
@@ -40,9 +41,10 @@ type group struct {
 	peopled int64 // stamp of the newest change of who is a member
 }
 
-func newGroup(id string) *group {
+func newGroup(id, creator string) *group {
 	return &group{
 		id:         id,
+		creator:    creator,
 		scope:      lifecycle.NewScope(0),
 		meta:       &meta{},
 		roles:      map[string][]string{},

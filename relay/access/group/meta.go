@@ -27,6 +27,18 @@ type meta struct {
 	closedChildren bool
 }
 
+// ruins are the metadata of deleted groups: private, hidden.
+var ruins = map[[2]bool]*meta{
+	{false, false}: {},
+	{false, true}:  {hidden: true},
+	{true, false}:  {private: true},
+	{true, true}:   {private: true, hidden: true},
+}
+
+// remains returns what a deleted group keeps, which all of them share: there are as
+// many as there ever were.
+func remains(m *meta) *meta { return ruins[[2]bool{m.private, m.hidden}] }
+
 // supports reports whether events of kind may be published in the group.
 func (m *meta) supports(kind int) bool {
 	return !m.limited || kind == kindDeletion || isRequest(kind) || slices.Contains(m.kinds, kind)
@@ -64,6 +76,16 @@ func (m *meta) tags() nostr.Tags {
 		out = append(out, nostr.Tag{"parent", m.parent, m.attested})
 	}
 	return append(out, m.children...)
+}
+
+// size returns how many bytes the tags hold.
+func (m *meta) size() (n int) {
+	for _, t := range m.tags() {
+		for _, s := range t {
+			n += len(s)
+		}
+	}
+	return n
 }
 
 type flag struct {

@@ -113,11 +113,11 @@ func (r *request) pin(ctx context.Context) (Effect, error) {
 }
 
 func checkPin(t nostr.Tag) error {
-	if len(t) < 2 || len(t) > maxElements {
-		return invalid("an e or a tag of a pin has 2 to 4 elements")
+	if len(t) < 2 || len(t) > maxPinParts {
+		return invalid("an e or a tag of a pin has 2 or 3 elements")
 	}
 	for _, s := range t {
-		if len(s) > maxElement || !utf8.ValidString(s) {
+		if len(s) > maxPinPart || !utf8.ValidString(s) {
 			return invalid("an element of a pin is too long")
 		}
 	}
@@ -132,7 +132,7 @@ func (r *request) invite(context.Context) (Effect, error) {
 	}
 	for i, code := range codes {
 		if code == "" || len(code) > maxCode || !utf8.ValidString(code) || slices.Contains(codes[:i], code) {
-			return Effect{}, invalid("a code has 1 to 128 bytes and is given once")
+			return Effect{}, invalid("a code has 1 to 64 bytes and is given once")
 		}
 	}
 	valid, all := r.group.invites(codes)
@@ -140,7 +140,7 @@ func (r *request) invite(context.Context) (Effect, error) {
 	case len(valid) == len(codes):
 		return Effect{}, duplicate("these codes are valid already")
 	case all+len(codes)-len(valid) > maxCodes:
-		return Effect{}, restricted("a group has at most 1000 invite codes; delete an invitation first")
+		return Effect{}, restricted("a group has at most 100 invite codes; delete an invitation first")
 	}
 	d := r.draft()
 	d.row(control.Row{Type: control.GroupInvite, Group: r.id, Codes: codes})

@@ -65,6 +65,7 @@ var refusals = []refusal{
 	{"id of a deleted group", deleted, dave, 9007, pizza(), wire.Blocked, "was deleted"},
 	{"creation by the operator only", ruled(func(r *group.Rules) { r.Create = group.CreateOperator }), alice, 9007, list(h("pasta")), wire.Restricted, "only the operator"},
 	{"too many groups", ruled(func(r *group.Rules) { r.MaxGroups = 1 }), dave, 9007, list(h("pasta")), wire.RateLimited, "as many groups"},
+	{"too many groups of one key", ruled(func(r *group.Rules) { r.MaxPerKey = 1 }), alice, 9007, list(h("pasta")), wire.RateLimited, "as one key may"},
 	{"own parent at creation", nil, dave, 9007, list(h("pasta"), tag("parent", "pasta")), wire.Invalid, "own parent"},
 
 	// Rank.
@@ -108,6 +109,9 @@ var refusals = []refusal{
 	{"long name", nil, alice, 9002, pizza(tag("name", strings.Repeat("x", 257))), wire.Invalid, "at most 256 bytes"},
 	{"long picture", nil, alice, 9002, pizza(tag("picture", strings.Repeat("x", 2049))), wire.Invalid, "at most 2048 bytes"},
 	{"long about", nil, alice, 9002, pizza(tag("about", strings.Repeat("x", 4097))), wire.Invalid, "at most 4096 bytes"},
+	{"much metadata", nil, alice, 9002, pizza(tag("about", strings.Repeat("x", 4096)), tag("picture", strings.Repeat("x", 2048)), tag("banner", strings.Repeat("x", 2048))), wire.Invalid, "at most 8192 bytes"},
+	{"metadata that grow", edited(tag("about", strings.Repeat("x", 4096)), tag("picture", strings.Repeat("x", 2048))), alice, 9002, pizza(tag("banner", strings.Repeat("x", 2048))), wire.Invalid, "at most 8192 bytes"},
+	{"much metadata at creation", nil, alice, 9007, append(many("child", 100, func(i int) string { return fmt.Sprint(strings.Repeat("x", 60), i) }), h("pasta"), tag("about", strings.Repeat("x", 2500))), wire.Invalid, "at most 8192 bytes"},
 	{"kind that is no number", nil, alice, 9002, pizza(tag("supported_kinds", "nine")), wire.Invalid, "plain numbers"},
 	{"kind with a zero before", nil, alice, 9002, pizza(tag("supported_kinds", "09")), wire.Invalid, "plain numbers"},
 	{"kind too large", nil, alice, 9002, pizza(tag("supported_kinds", "65536")), wire.Invalid, "plain numbers"},
@@ -115,7 +119,7 @@ var refusals = []refusal{
 	{"child that is no id", nil, alice, 9002, pizza(tag("child", "a b")), wire.Invalid, "names no group"},
 	{"child twice", nil, alice, 9002, pizza(tag("child", "a"), tag("child", "a", "1")), wire.Invalid, "listed twice"},
 	{"long child tag", nil, alice, 9002, pizza(tag("child", "a", strings.Repeat("x", 129))), wire.Invalid, "too long"},
-	{"too many children listed", nil, alice, 9002, pizza(many("child", 257, func(i int) string { return fmt.Sprint(i) })...), wire.Invalid, "at most 256 children"},
+	{"too many children listed", nil, alice, 9002, pizza(many("child", 101, func(i int) string { return fmt.Sprint(i) })...), wire.Invalid, "at most 100 children"},
 	{"own parent", nil, alice, 9002, pizza(tag("parent", "pizza")), wire.Invalid, "own parent"},
 
 	// delete-event.
@@ -127,22 +131,23 @@ var refusals = []refusal{
 	// create-invite.
 	{"no code", nil, alice, 9009, pizza(), wire.Invalid, "1 to 100 code tags"},
 	{"too many codes at once", nil, alice, 9009, pizza(many("code", 101, number)...), wire.Invalid, "1 to 100 code tags"},
-	{"empty code", nil, alice, 9009, pizza(tag("code")), wire.Invalid, "1 to 128 bytes"},
-	{"long code", nil, alice, 9009, pizza(tag("code", strings.Repeat("x", 129))), wire.Invalid, "1 to 128 bytes"},
+	{"empty code", nil, alice, 9009, pizza(tag("code")), wire.Invalid, "1 to 64 bytes"},
+	{"long code", nil, alice, 9009, pizza(tag("code", strings.Repeat("x", 65))), wire.Invalid, "1 to 64 bytes"},
 	{"code twice", nil, alice, 9009, pizza(tag("code", "x"), tag("code", "x")), wire.Invalid, "given once"},
 	{"code that is there", func(w *world) { w.do(bob, 9009, pizza(tag("code", "x"))...) }, alice, 9009, pizza(tag("code", "x")), wire.Duplicate, "valid already"},
 	{"too many codes", func(w *world) {
 		for i := range group.MaxCodes / 100 {
 			w.do(alice, 9009, pizza(many("code", 100, func(j int) string { return fmt.Sprint(i, ".", j) })...)...)
 		}
-	}, alice, 9009, pizza(tag("code", "one more")), wire.Restricted, "at most 1000"},
+	}, alice, 9009, pizza(tag("code", "one more")), wire.Restricted, "at most 100 "},
 
 	// update-pin-list.
 	{"too many pins", ruled(func(r *group.Rules) { r.MaxPins = 2 }), alice, 9010, pizza(many("a", 3, func(i int) string { return fmt.Sprint("30023:x:", i) })...), wire.Invalid, "more than may be pinned"},
-	{"pins that are too long", ruled(func(r *group.Rules) { r.MaxPins = 0 }), alice, 9010, pizza(many("a", 2000, func(i int) string { return fmt.Sprintf("%0500d", i) })...), wire.Invalid, "more than may be pinned"},
+	{"pins that are too long", ruled(func(r *group.Rules) { r.MaxPins = 0 }), alice, 9010, pizza(many("a", 2048, func(i int) string { return fmt.Sprintf("%0256d", i) })...), wire.Invalid, "more than may be pinned"},
 	{"pin of an unknown event", nil, alice, 9010, pizza(tag("e", number(1))), wire.Invalid, "no event of this group"},
-	{"pin without a value", nil, alice, 9010, pizza(tag("e")), wire.Invalid, "2 to 4 elements"},
-	{"long pin", nil, alice, 9010, pizza(tag("a", strings.Repeat("x", 513))), wire.Invalid, "too long"},
+	{"pin without a value", nil, alice, 9010, pizza(tag("e")), wire.Invalid, "2 or 3 elements"},
+	{"pin of many elements", nil, alice, 9010, pizza(tag("a", "1:x:", "wss://x", "y")), wire.Invalid, "2 or 3 elements"},
+	{"long pin", nil, alice, 9010, pizza(tag("a", strings.Repeat("x", 257))), wire.Invalid, "too long"},
 	{"pin twice", nil, alice, 9010, pizza(tag("a", "1:x:"), tag("a", "1:x:")), wire.Invalid, "pinned twice"},
 
 	// join and leave.

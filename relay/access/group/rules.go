@@ -17,6 +17,7 @@ type Rules struct {
 	Create     Creation
 	MaxAge     time.Duration // how old an event may be that is published in a group
 	MaxGroups  int           // that live at one time
+	MaxPerKey  int           // that live and were created by the same key, the operator's aside
 	MaxMembers int           // of one group
 	MaxPins    int           // of one group
 }
@@ -28,8 +29,8 @@ const (
 	maxID         = 64      // bytes of a group id
 	maxNames      = 16      // different h tags of one event
 	maxTargets    = 100     // p, e or code tags of one request
-	maxCode       = 128     // bytes of an invite code
-	maxCodes      = 1_000   // invite codes of one group
+	maxCode       = 64      // bytes of an invite code
+	maxCodes      = 100     // invite codes of one group
 	maxRole       = 64      // bytes of a role name
 	maxRoles      = 8       // roles of one member
 	maxPrivileged = 200     // members of a group with a privileged role
@@ -38,10 +39,12 @@ const (
 	maxURL        = 2_048   // bytes of picture and banner
 	maxText       = 4_096   // bytes of about
 	maxKinds      = 256     // supported kinds
-	maxListing    = 256     // child tags of one group
-	maxElements   = 4       // of a child tag and of a pin
+	maxListing    = 100     // child tags of one group
+	maxMetadata   = 8 << 10 // bytes of all elements of the metadata's tags
+	maxElements   = 4       // of a child tag
 	maxMark       = 128     // bytes of an element of a child tag
-	maxElement    = 512     // bytes of an element of a pin
+	maxPinParts   = 3       // elements of a pin
+	maxPinPart    = 256     // bytes of an element of a pin
 	maxPinned     = 1 << 19 // bytes of all pins as JSON
 	maxChildren   = 100     // groups with the same parent
 	maxDepth      = 64      // groups from one to its root
