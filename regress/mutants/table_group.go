@@ -235,6 +235,16 @@ var groupMutants = []Mutant{
 		Suites: in(groups, "TestEveryRefusalHasItsPrefix"),
 	},
 	{
+		Name: "group-turns-all-the-time", Promise: "NIP-29", Says: "An admin who turns a group private and back keeps the relay from passing on events.",
+		Edit:   Edit{groups + "/apply.go", "\t\tg.turned = row.Stamp\n", "\t\tg.turned = 0\n"},
+		Suites: in(groups, "TestTurningAGroupIsNotDoneAllTheTime"),
+	},
+	{
+		Name: "group-writes-nothing-new", Promise: "NIP-29", Says: "An edit that changes nothing is written again and again.",
+		Edit:   Edit{groups + "/create.go", "case m.equal(old):", "case false:"},
+		Suites: in(groups, "TestRequestsThatChangeNothing"),
+	},
+	{
 		Name: "group-id-again", Promise: "NIP-29", Says: "Who takes the id of a deleted group is taken for it.",
 		Edit:   Edit{groups + "/create.go", "case r.group != nil && r.group.standing(\"\").deleted:\n\t\treturn blocked(\"a group with this id was deleted; choose another one\")\n\tcase r.group != nil:", "case r.group != nil && !r.group.standing(\"\").deleted:"},
 		Suites: in(groups, "TestEveryRefusalHasItsPrefix"),

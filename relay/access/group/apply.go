@@ -213,6 +213,9 @@ func (g *group) edit(row *control.Row, m *meta) (closes, ok bool) {
 	old := g.meta
 	g.meta = m
 	g.stamp = max(g.stamp, row.Stamp)
+	if m.turns(old) {
+		g.turned = row.Stamp
+	}
 	return m.private && !old.private || m.hidden && !old.hidden, true
 }
 

@@ -82,6 +82,13 @@ func (r *request) editMetadata(context.Context) (Effect, error) {
 	if err := r.adopt(e, old, m); err != nil {
 		return Effect{}, err
 	}
+	switch {
+	case m.equal(old):
+		return Effect{}, duplicate("the metadata of the group says that already")
+	case m.turns(old) && r.now < r.as.turned+turnEvery:
+		// All subscriptions are looked at then.
+		return Effect{}, rateLimited("a group becomes private or hidden, or ceases to be, once in 10 seconds; try again")
+	}
 	entered := m.parent
 	if entered == old.parent {
 		entered = ""

@@ -56,7 +56,7 @@ func TestEditingMetadata(t *testing.T) {
 			{"supported_kinds", "9"},
 			{"child", "x", "1"},
 		}},
-		{"negations of what is not set", nil, list(tag("public"), tag("open")), nil},
+		{"negations of what is not set", nil, list(tag("public"), tag("open"), tag("livekit")), nostr.Tags{{"livekit"}}},
 		{"flags", nil, list(tag("closed"), tag("private", "ignored")), nostr.Tags{{"private"}, {"closed"}}},
 		{"no kinds", nil, list(tag("supported_kinds")), nostr.Tags{{"supported_kinds"}}},
 		{"kinds", list(tag("supported_kinds")), list(tag("supported_kinds", "11", "9", "11")), nostr.Tags{{"supported_kinds", "11", "9"}}},
@@ -97,7 +97,7 @@ func TestMetadataIsNewerEachTime(t *testing.T) {
 	last := w.state(39000, "pizza").CreatedAt
 	for _, step := range []int{0, 0, 5, -100, 0, 0, 200} {
 		w.now = w.now.Add(time.Duration(step) * time.Second)
-		w.do(alice, 9002, h("pizza"), tag("name", "x"))
+		w.do(alice, 9002, h("pizza"), tag("name", fmt.Sprint(w.count)))
 		require.Greater(t, w.state(39000, "pizza").CreatedAt, last)
 		last = w.state(39000, "pizza").CreatedAt
 	}
@@ -124,6 +124,54 @@ func TestGroupsOfOneKeyAreBounded(t *testing.T) {
 	refused(t, err, wire.RateLimited, "as one key may")
 	w.do(alice, 9008, h(alice[:8]+"0"))
 	w.do(alice, 9007, h("more"))
+	require.Equal(t, w.book.Dump(), w.rebuilt().Dump())
+}
+
+// What changes nothing is answered so, and nothing is written.
+func TestRequestsThatChangeNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create("food")
+	w.create("pizza", tag("private"), tag("supported_kinds"), tag("about", "a"), tag("parent", "food"), tag("child", "x"))
+	w.do(bob, 9010, pizza(tag("a", "1:x:"))...)
+	before := w.book.Dump()
+	for _, c := range []asked{
+		{alice, 9002, list(tag("private"))},
+		{alice, 9002, list(tag("open"), tag("about", "a"), tag("parent", "food"))},
+		{alice, 9002, list(tag("supported_kinds"), tag("child", "x"))},
+		{alice, 9002, list(tag("name"), tag("about", "a"), tag("supported_kinds"), tag("parent", "food"), tag("child", "x"))},
+		{alice, 9000, list(p(bob, "moderator"), p(carol))},
+		{bob, 9010, list(tag("a", "1:x:"))},
+	} {
+		_, err := w.try(c.author, c.kind, pizza(c.tags...)...)
+		refused(t, err, wire.Duplicate, "already")
+	}
+	require.Equal(t, before, w.book.Dump())
+	w.do(bob, 9010, pizza()...)
+	_, err := w.try(bob, 9010, pizza()...)
+	refused(t, err, wire.Duplicate, "already")
+}
+
+// Turning a group private or hidden, or back, makes the relay look at all
+// subscriptions.
+func TestTurningAGroupIsNotDoneAllTheTime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create("pizza", tag("private"))
+	w.create("pasta")
+	w.do(alice, 9002, pizza(tag("public"))...) // creation does not count
+	for _, flag := range []string{"private", "hidden"} {
+		_, err := w.try(alice, 9002, pizza(tag(flag), tag("name", "x"))...)
+		refused(t, err, wire.RateLimited, "once in 10 seconds")
+	}
+	w.do(alice, 9002, h("pasta"), tag("private"))
+	w.do(alice, 9002, pizza(tag("closed"), tag("restricted"), tag("public"))...)
+	stamp := int64(w.state(39000, "pasta").CreatedAt)
+	w.now = time.Unix(stamp+9, 0)
+	_, err := w.try(alice, 9002, h("pasta"), tag("hidden"))
+	refused(t, err, wire.RateLimited, "once in 10 seconds")
+	w.now = time.Unix(stamp+10, 0)
+	w.do(alice, 9002, h("pasta"), tag("hidden"), tag("public"))
 	require.Equal(t, w.book.Dump(), w.rebuilt().Dump())
 }
 

@@ -38,6 +38,8 @@ type group struct {
 	// +checklocks:mu
 	stamp int64 // the highest created_at of the state that the relay has told, 39002 aside
 	// +checklocks:mu
+	turned int64 // stamp of the edit that changed private or hidden last; 0 for none
+	// +checklocks:mu
 	peopled int64 // stamp of the newest change of who is a member
 }
 
@@ -62,6 +64,7 @@ type standing struct {
 	roles   []string
 	rank    rank // of the key as a member
 	stamp   int64
+	turned  int64
 }
 
 // secret reports whether the key must not learn that there is the group.
@@ -70,7 +73,7 @@ func (s *standing) secret() bool { return s.meta.hidden && !s.member && s.rank <
 func (g *group) standing(key string) standing {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
-	s := standing{deleted: g.deleted, meta: g.meta, stamp: g.stamp}
+	s := standing{deleted: g.deleted, meta: g.meta, stamp: g.stamp, turned: g.turned}
 	if s.roles, s.member = g.roles[key]; s.member {
 		s.rank = rankOf(s.roles)
 	}

@@ -44,6 +44,12 @@ func (m *meta) supports(kind int) bool {
 	return !m.limited || kind == kindDeletion || isRequest(kind) || slices.Contains(m.kinds, kind)
 }
 
+// equal reports whether both say the same.
+func (m *meta) equal(o *meta) bool { return slices.EqualFunc(m.tags(), o.tags(), slices.Equal) }
+
+// turns reports whether one of both closes to readers what the other leaves open.
+func (m *meta) turns(o *meta) bool { return m.private != o.private || m.hidden != o.hidden }
+
 // lists reports whether the group says that id is among its children.
 func (m *meta) lists(id string) bool {
 	return slices.ContainsFunc(m.children, func(t nostr.Tag) bool { return t[1] == id })

@@ -66,7 +66,7 @@ func TestTheBookIsTheFoldOfItsRows(t *testing.T) {
 			for _, write := range writes {
 				settle(rt, w, write)
 			}
-			w.now = w.now.Add(time.Duration(rapid.IntRange(-1, 2).Draw(rt, "seconds")) * time.Second)
+			w.now = w.now.Add(time.Duration(rapid.SampledFrom([]int{-1, 0, 1, 2, 12}).Draw(rt, "seconds")) * time.Second)
 			check(rt, w)
 		}
 	})

@@ -107,6 +107,9 @@ func (r *request) pin(ctx context.Context) (Effect, error) {
 			return Effect{}, err
 		}
 	}
+	if slices.EqualFunc(pins, r.group.pinned(), slices.Equal) {
+		return Effect{}, duplicate("that is pinned already, and nothing else")
+	}
 	d := r.draft()
 	d.pin(r.id, pins, r.stamp())
 	return d.done()

@@ -19,6 +19,7 @@ type naiveGroup struct {
 	members map[string][]string
 	codes   []string
 	pins    nostr.Tags
+	turned  int64
 }
 
 func fold(log []entry) naive {
@@ -29,7 +30,10 @@ func fold(log []entry) naive {
 		case control.GroupCreated:
 			n[e.row.Group] = &naiveGroup{tags: e.row.Tags, members: map[string][]string{e.row.Key: {"admin"}}}
 		case control.GroupEdited:
-			g.tags = e.row.Tags
+			was := *g
+			if g.tags = e.row.Tags; was.has("private") != g.has("private") || was.has("hidden") != g.has("hidden") {
+				g.turned = e.row.Stamp
+			}
 		case control.GroupDeleted:
 			*g = naiveGroup{dead: true, tags: g.tags}
 		case control.GroupPut:
@@ -107,14 +111,15 @@ func (n naive) allows(ev *wire.Event, max int) bool {
 	case 9001:
 		return moderator && g.removes(ev, admin) && (key == boss || g.admins() == 0 || g.after(ev) > 0)
 	case 9002:
-		return admin && n.placeable(id, ev)
+		return admin && n.placeable(id, ev) && n.edits(id, ev)
 	case 9008:
 		return admin
 	case 9009:
 		code, _ := ev.Tag("code")
 		return moderator && !slices.Contains(g.codes, code)
 	case 9010:
-		return moderator
+		pin, _ := ev.Tag("a")
+		return moderator && (len(g.pins) == 0 || g.pins[0][1] != pin)
 	case 9021:
 		code, _ := ev.Tag("code")
 		return !member && (!g.has("closed") || slices.Contains(g.codes, code))
@@ -123,6 +128,52 @@ func (n naive) allows(ev *wire.Event, max int) bool {
 	default:
 		return member || !g.has("restricted")
 	}
+}
+
+// edits reports whether an edit changes something, and may do so now.
+func (n naive) edits(id string, ev *wire.Event) bool {
+	g := n[id]
+	changes, turns := false, false
+	for on, off := range map[string]string{"private": "public", "restricted": "unrestricted", "hidden": "visible", "closed": "open"} {
+		_, set := ev.Tag(on)
+		_, unset := ev.Tag(off)
+		if set && !g.has(on) || unset && g.has(on) {
+			changes = true
+			turns = turns || on == "private" || on == "hidden"
+		}
+	}
+	about, _ := ev.Tag("about")
+	if parent, ok := ev.Tag("parent"); ok {
+		changes = changes || n.placed(id, parent, ev.PubKey) != g.first("parent", 1)+g.first("parent", 2)
+	}
+	return (changes || about != g.first("about", 1)) && (!turns || int64(ev.CreatedAt) >= g.turned+10)
+}
+
+// placed returns the parent that a group gets, with who attests it.
+func (n naive) placed(id, parent, author string) string {
+	p, g := n[parent], n[id]
+	if p == nil || p.dead || p.has("hidden") && !p.in(author) && author != boss && g.parent() != parent {
+		return ""
+	}
+	if g.parent() == parent && author != boss && !p.is(author, "admin") {
+		return parent + g.first("parent", 2)
+	}
+	return parent + author
+}
+
+func (g *naiveGroup) in(key string) bool {
+	_, member := g.members[key]
+	return member
+}
+
+// first returns an element of the first tag of that name.
+func (g *naiveGroup) first(name string, at int) string {
+	for _, t := range g.tags {
+		if t[0] == name {
+			return t[at]
+		}
+	}
+	return ""
 }
 
 // changes reports whether a put does anything.

@@ -63,7 +63,7 @@ func TestPlacingAGroupUnderAnother(t *testing.T) {
 					write, err = w.plan(w.event(c.author, 9007, h("pizza"), tag("parent", "food")))
 				} else {
 					w.do(c.author, 9007, h("pizza"), tag("name", "Pizza"))
-					write, err = w.plan(w.event(c.author, 9002, h("pizza"), tag("parent", "food")))
+					write, err = w.plan(w.event(c.author, 9002, h("pizza"), tag("about", "x"), tag("parent", "food")))
 				}
 				if c.text != "" {
 					refused(t, err, wire.Restricted, c.text)

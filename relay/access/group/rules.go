@@ -27,6 +27,7 @@ const (
 	MaxListed = 2_000 // members that the list of members (39002) names
 
 	maxID         = 64      // bytes of a group id
+	turnEvery     = 10      // seconds between two changes of private or hidden
 	maxNames      = 16      // different h tags of one event
 	maxTargets    = 100     // p, e or code tags of one request
 	maxCode       = 64      // bytes of an invite code

@@ -193,7 +193,7 @@ func TestWhatEndsAGrant(t *testing.T) {
 		{"removal", bob, 9001, list(p(carol)), true},
 		{"leave", carol, 9022, nil, true},
 		{"edit", alice, 9002, list(tag("private")), true},
-		{"pins", bob, 9010, nil, true},
+		{"pins", bob, 9010, list(tag("a", "1:x:")), true},
 		{"deletion", alice, 9008, nil, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
