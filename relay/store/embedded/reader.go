@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -13,6 +14,9 @@ import (
 // checkEvery is how many pieces of work are done between two looks at the
 // context.
 const checkEvery = 64
+
+// firstRoom is for how many entries a stream makes room when it has its first.
+const firstRoom = 16
 
 // reader reads indexes and events of one snapshot through one iterator, which
 // its streams share. An iterator keeps memtables in memory that were written out
@@ -92,6 +96,7 @@ func (r *reader) fill(ctx context.Context, s *stream) error {
 			s.ended = true
 			break
 		}
+		s.room()
 		s.buf = append(s.buf, e)
 		if err := r.worked(ctx); err != nil {
 			return err
@@ -104,6 +109,18 @@ func (r *reader) fill(ctx context.Context, s *stream) error {
 		s.from = append(appendSuffix(s.from[:len(s.prefix)], last.at, last.id), 0)
 	}
 	return r.it.Error()
+}
+
+// room makes room for another entry: little at first, as many streams have few,
+// then for the chunk at once.
+func (s *stream) room() {
+	if n := len(s.buf); n == cap(s.buf) {
+		most := s.chunk
+		if n == 0 {
+			most = min(most, firstRoom)
+		}
+		s.buf = slices.Grow(s.buf, most-n)
+	}
 }
 
 // mostBuffered returns how many entries each stream of the query may buffer. A
