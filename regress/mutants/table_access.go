@@ -164,6 +164,11 @@ var accessMutants = []Mutant{
 		Suites: in("relay/access", "TestRemovalFromAGroupEndsWhatDependedOnIt"),
 	},
 	{
+		Name: "state-of-a-group-not-cut", Promise: "G4", Says: "Who was removed keeps a subscription to the members' list of a hidden group.",
+		Edit:   Edit{"relay/access/cutter.go", "f.AsksFor(\"h\", c.Group) || f.AsksFor(\"d\", c.Group)", "f.AsksFor(\"h\", c.Group)"},
+		Suites: in("relay/access", "TestRemovalFromAGroupEndsWhatAsksForItsState"),
+	},
+	{
 		Name: "looks-at-everybody", Promise: "G3", Says: "A revocation of one member costs all connections.",
 		Edit:   Edit{"relay/access/cutter.go", "concerned := change.Everyone ||", "concerned := true ||"},
 		Suites: in("relay/access", "TestABanEndsEveryConnectionOfTheKeyAndNoOther"),

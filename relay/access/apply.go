@@ -62,7 +62,7 @@ func (p *Policy) Apply(e *store.Entry) (Change, error) {
 	if hides(row.Type) {
 		p.local.Move(p.local.Epoch() + 1)
 	}
-	if takes(row.Type, e.Control.Scopes) {
+	if c.Everyone || len(c.Keys) > 0 || takes(row.Type, e.Control.Scopes) {
 		p.version.Add(1)
 	}
 	if isGroup(&row) {

@@ -18,7 +18,7 @@ import (
 func numbered(i int) string { return fmt.Sprintf("%064x", i) }
 
 // withBook is a relay with one private group of that many members.
-func withBook(b *testing.B, size int) *world {
+func withBook(b testing.TB, size int) *world {
 	book, err := group.New(group.Options{
 		Self: self, Sign: options().Sign, Now: options().Now, Rules: group.Rules{Create: group.CreateAnyone},
 		Find:     func(context.Context, string) (*wire.Event, bool, error) { return nil, false, nil },
@@ -107,5 +107,37 @@ func BenchmarkCut(b *testing.B) {
 				require.NoError(b, s.Cutter.Apply(context.Background(), &rows[0]))
 			}
 		})
+	}
+}
+
+// A change in one group beside 4,000 subscriptions of 32 filters that ask for other
+// groups.
+func BenchmarkCutElsewhere(b *testing.B) {
+	s := newScene(withBook(b, 1))
+	s.put(b, control.Row{Type: control.GroupCreated, Group: "elsewhere", Key: alice, Stamp: 1}, "g:elsewhere")
+	var list []nostr.Filter
+	var ids []string
+	for i := range 10 {
+		ids = append(ids, fmt.Sprint("other", i))
+		s.put(b, control.Row{
+			Type: control.GroupCreated, Group: ids[i], Key: alice, Stamp: 1, Tags: nostr.Tags{{"private"}},
+		}, "g:"+ids[i])
+	}
+	for i := range 31 {
+		since := nostr.Timestamp(i)
+		list = append(list, nostr.Filter{Since: &since, Tags: nostr.TagMap{"h": ids}})
+	}
+	list = append(list, kinds(1))
+	for range 200 {
+		c := s.connect(b)
+		for i := range 20 {
+			s.subscribe(b, c, fmt.Sprint(i), list...)
+		}
+	}
+	for i := 0; b.Loop(); i++ {
+		tags := nostr.Tags{{"name", "x"}, {"private"}}[:1+i%2]
+		data := must(control.Encode(control.Row{Type: control.GroupEdited, Group: "elsewhere", Tags: tags, Stamp: 2}))
+		rows := must(s.commit(store.Write{Controls: []store.Control{{Scopes: keys("g:elsewhere"), Data: data}}}))
+		require.NoError(b, s.Cutter.Apply(context.Background(), &rows[0]))
 	}
 }

@@ -100,16 +100,19 @@ func (c *Cutter) choose(change *Change) (banned []*lifecycle.Conn, selected []lo
 		case change.Ban:
 			banned = append(banned, conn)
 		default:
-			selected = c.chooseHandles(selected, change.Group, keys, conn)
+			selected = c.chooseHandles(selected, change, keys, conn)
 		}
 		return true
 	})
 	return banned, selected
 }
 
-func (c *Cutter) chooseHandles(selected []lost, group string, keys []string, conn *lifecycle.Conn) []lost {
+func (c *Cutter) chooseHandles(selected []lost, change *Change, keys []string, conn *lifecycle.Conn) []lost {
 	for _, h := range conn.Handles() {
-		err := c.o.Policy.Lost(group, keys, h.Filters())
+		if !change.isAbout(h.Filters()) {
+			continue
+		}
+		err := c.o.Policy.Lost(change.Group, keys, h.Filters())
 		if err == nil {
 			continue
 		}
@@ -118,6 +121,14 @@ func (c *Cutter) chooseHandles(selected []lost, group string, keys []string, con
 		selected = append(selected, lost{handle: h, reason: reason})
 	}
 	return selected
+}
+
+// isAbout reports whether the change can have closed a filter. That of a group
+// closes what names it, and there can be thousands of subscriptions that do not.
+func (c *Change) isAbout(filters []*wire.Filter) bool {
+	return c.Group == "" || slices.ContainsFunc(filters, func(f *wire.Filter) bool {
+		return f.AsksFor("h", c.Group) || f.AsksFor("d", c.Group)
+	})
 }
 
 func (c *Cutter) evict(l *lost) {

@@ -156,6 +156,22 @@ func TestRemovalFromAGroupEndsWhatDependedOnIt(t *testing.T) {
 	require.Empty(t, sent(other), "who has not lost anything is not looked at")
 }
 
+func TestRemovalFromAGroupEndsWhatAsksForItsState(t *testing.T) {
+	t.Parallel()
+	s := newScene(withBook(t, 0))
+	s.put(t, control.Row{
+		Type: control.GroupCreated, Group: "pizza", Key: bob, Stamp: 1, Tags: nostr.Tags{{"private"}, {"hidden"}},
+	}, "g:pizza")
+	s.put(t, control.Row{Type: control.GroupPut, Group: "pizza", Key: alice, Stamp: 2})
+	c := s.connect(t, alice)
+	state := nostr.Filter{Kinds: []int{39000}, Tags: nostr.TagMap{"d": {"pizza"}}}
+	lost := s.subscribe(t, c, "state", state)
+	kept := s.subscribe(t, c, "other", state, inGroup("pasta"))
+	s.apply(t, control.Row{Type: control.GroupRemoved, Group: "pizza", Key: alice, Stamp: 3}, "g:pizza")
+	require.False(t, lost.Current())
+	require.True(t, kept.Current())
+}
+
 func TestABanEndsEveryConnectionOfTheKeyAndNoOther(t *testing.T) {
 	t.Parallel()
 	s := newScene(newWorld(access.Rules{}))

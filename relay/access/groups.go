@@ -35,7 +35,8 @@ type GroupWriting interface {
 
 // GroupReading is who may read what groups hold.
 type GroupReading interface {
-	// MayRead refuses filters that ask for nothing but what is closed to keys.
+	// MayRead refuses filters that ask for nothing but what is closed to keys. One
+	// without a condition on h and d tags is closed to nobody.
 	MayRead(keys []string, filters []*wire.Filter) error
 	// LostIn refuses standing filters of which nothing is left to keys after a change
 	// in that group, "" for none. It refuses whatever MayRead refuses.

@@ -37,6 +37,9 @@ func (p *Policy) mayRead(keys []string, filters []*wire.Filter, group func([]str
 	if err := p.mayReadAtAll(keys); err != nil {
 		return err
 	}
+	if p.anyOpen(keys, filters) {
+		return nil
+	}
 	var refusal error
 	for i := range filters {
 		err := p.closedFilter(keys, filters[i])
@@ -51,6 +54,16 @@ func (p *Policy) mayRead(keys []string, filters []*wire.Filter, group func([]str
 		}
 	}
 	return refusal
+}
+
+// anyOpen reports whether one of filters is open by what it asks for, and names no
+// group: what every other one asks for does not matter then.
+func (p *Policy) anyOpen(keys []string, filters []*wire.Filter) bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return slices.ContainsFunc(filters, func(f *wire.Filter) bool {
+		return !f.Asks("h") && !f.Asks("d") && p.closedFilterLocked(keys, f) == nil
+	})
 }
 
 func isAuthRequired(err error) bool {
@@ -93,11 +106,15 @@ func (p *Policy) admittedLocked(keys []string) bool {
 // closedFilter refuses a filter that can match nothing but what is closed to the
 // holder of keys by the kinds alone. A filter without kinds is never refused here.
 func (p *Policy) closedFilter(keys []string, f *wire.Filter) error {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.closedFilterLocked(keys, f)
+}
+
+func (p *Policy) closedFilterLocked(keys []string, f *wire.Filter) error {
 	if len(f.Kinds) == 0 {
 		return nil
 	}
-	p.mu.RLock()
-	defer p.mu.RUnlock()
 	private := false
 	for _, kind := range f.Kinds {
 		switch {

@@ -120,6 +120,23 @@ func (f *Filter) Matches(e *Event) bool {
 	return true
 }
 
+// Asks reports whether the filter has a condition on tags of that name, a letter.
+func (f *Filter) Asks(letter string) bool { return f.letters&letterBit(letter) != 0 }
+
+// AsksFor reports whether value is among those that the filter asks for in tags of
+// that name, a letter.
+func (f *Filter) AsksFor(letter, value string) bool {
+	if !f.Asks(letter) {
+		return false
+	}
+	for i := range f.tags {
+		if t := &f.tags[i]; t.name == letter && t.has(value) {
+			return true
+		}
+	}
+	return false
+}
+
 func contains[T comparable](list []T, set map[T]struct{}, v T) bool {
 	if set != nil {
 		_, ok := set[v]

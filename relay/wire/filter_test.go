@@ -183,3 +183,22 @@ func TestOtherTagNamesMatchToo(t *testing.T) {
 		require.Equal(t, want, f.Matches(many), name)
 	}
 }
+
+func TestFiltersSayWhatTagsTheyAskFor(t *testing.T) {
+	t.Parallel()
+	many := make([]string, 100)
+	for i := range many {
+		many[i] = strings.Repeat("x", i)
+	}
+	f := wire.NewFilter(nostr.Filter{Tags: nostr.TagMap{"h": {"pizza", "pasta"}, "d": many, "e": {}}})
+	for _, name := range []string{"h", "d", "e"} {
+		require.True(t, f.Asks(name), name)
+	}
+	require.False(t, f.Asks("p"))
+	require.True(t, f.AsksFor("h", "pasta"))
+	require.True(t, f.AsksFor("d", "xxx"))
+	for _, no := range [][2]string{{"h", "xxx"}, {"d", "pasta"}, {"d", strings.Repeat("x", 100)}, {"e", ""}, {"p", "pizza"}, {"title", "x"}} {
+		require.False(t, f.AsksFor(no[0], no[1]), no)
+	}
+	require.False(t, wire.NewFilter(nostr.Filter{}).AsksFor("h", "pizza"))
+}
