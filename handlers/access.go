@@ -19,6 +19,8 @@ type Writing interface {
 	// Plan decides about a verified event and returns what is to be committed for
 	// it, with the terms that the decision rests on.
 	Plan(ctx context.Context, keys []string, ev *wire.Event) (store.Write, error)
+	// LooksBack reports whether Plan looks for earlier events in the store.
+	LooksBack(ev *wire.Event) bool
 }
 
 // Reading says who may see what.

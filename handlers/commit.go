@@ -14,7 +14,8 @@ const (
 	// maxRounds is how often something is decided anew whose permissions move
 	// meanwhile.
 	maxRounds = 3
-	// patience is how long this relay may take to follow its own log.
+	// patience is how long this relay may take to follow its own log before a query
+	// is given up, and something is said about it.
 	patience = 10 * time.Second
 )
 
@@ -66,12 +67,16 @@ func (s *Session) commitSome(ctx context.Context, batch []*submission) (left []*
 }
 
 // plan decides about events up to and including the first whose write changes
-// what later ones may do. writes are of those without an error.
+// what later ones may do, and up to one that looks for those before it in the
+// store. writes are of those without an error.
 func (s *Session) plan(ctx context.Context, batch []*submission) (n int, writes []store.Write) {
 	writes = make([]store.Write, 0, len(batch))
 	for i, sub := range batch {
 		if sub.err != nil {
 			continue
+		}
+		if len(writes) > 0 && s.writing.LooksBack(sub.event) {
+			return i, writes
 		}
 		sub.rounds++
 		var w store.Write
@@ -107,12 +112,16 @@ func (s *Session) append(ctx context.Context, writes []store.Write) []store.Outc
 	return outcomes
 }
 
-// inForce waits until the relay has applied position at. What is durable is true
-// all the same, so it does not wait for ever.
+// inForce waits until the relay has applied position at, as long as the connection
+// lives: it must not run ahead of what it has changed itself. What is durable stays
+// true meanwhile.
 func (s *Session) inForce(ctx context.Context, at store.Position) {
-	if s.progress.Applied() >= at {
-		return
+	for s.progress.Applied() < at && ctx.Err() == nil {
+		s.awaitOnce(ctx, at)
 	}
+}
+
+func (s *Session) awaitOnce(ctx context.Context, at store.Position) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if err := s.progress.Await(ctx, at); errors.Is(err, context.DeadlineExceeded) {

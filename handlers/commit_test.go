@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -181,24 +182,72 @@ func TestAChangeIsAnsweredWhenItIsInForce(t *testing.T) {
 	})
 }
 
-// What is durable is true, whether or not this relay can follow its own log.
-func TestADurableChangeIsAnsweredInTheEnd(t *testing.T) {
+// Nothing runs ahead of a change of the same connection that is not in force.
+func TestAChangeHoldsUpItsConnectionAsLongAsItIsNotInForce(t *testing.T) {
 	t.Parallel()
 	ruled(t, func(t *testing.T, p *policy, r *harness.Relay, c *harness.Client) {
 		r.Run()
-		p.apply = func(*store.Entry) error { return errors.New("unknown row") }
+		broken, planned := atomic.Bool{}, atomic.Int32{}
+		broken.Store(true)
+		p.apply = func(*store.Entry) error {
+			if broken.Load() {
+				return errors.New("unknown row")
+			}
+			return nil
+		}
 		p.plan = func(_ []string, ev *wire.Event) (store.Write, error) {
+			planned.Add(1)
 			return store.Write{Event: ev, Controls: []store.Control{row()}}, nil
 		}
-		ev := texted(t, "1")
-		require.Empty(t, say(t, c, publish(ev)))
-		pass(10 * time.Second)
+		one, two := texted(t, "1"), texted(t, "2")
+		c.Send(publish(one))
+		require.Empty(t, say(t, c, publish(two)))
+		pass(time.Hour)
+		require.Empty(t, c.Settle())
+		require.EqualValues(t, 1, planned.Load())
+		broken.Store(false)
+		pass(time.Minute)
 		frames := c.Settle()
-		require.Len(t, frames, 1)
-		m, err := wire.DecodeRelay([]byte(frames[0]))
-		require.NoError(t, err)
-		requireOK(t, m, ev, true, "")
+		require.Len(t, frames, 2)
+		for i, ev := range []*wire.Event{one, two} {
+			m, err := wire.DecodeRelay([]byte(frames[i]))
+			require.NoError(t, err)
+			requireOK(t, m, ev, true, "")
+		}
 	})
+}
+
+// G9: what refers to an earlier event of the same burst finds it in the store.
+func TestAnEventThatLooksBackFindsTheOnesBeforeIt(t *testing.T) {
+	t.Parallel()
+	for _, looks := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			p, open := &policy{looks: looks}, make(chan struct{})
+			o := p.options()
+			o.Wrap = func(s store.Store) store.Store { return gated{s, open} }
+			r := harness.New(t, o)
+			c := r.Connect(t)
+			heads := map[string]store.Position{}
+			p.plan = func(_ []string, ev *wire.Event) (store.Write, error) {
+				info, err := r.Store.Log(t.Context())
+				heads[ev.Content] = info.Head
+				return store.Write{Event: ev}, err
+			}
+			c.Send(publish(texted(t, "first"))) // holds up the lane
+			synctest.Wait()
+			c.Send(publish(texted(t, "1")))
+			c.Send(publish(texted(t, "2")))
+			synctest.Wait()
+			close(open)
+			require.Len(t, c.Settle(), 3)
+			require.EqualValues(t, 1, heads["1"])
+			if looks {
+				require.EqualValues(t, 2, heads["2"])
+			} else {
+				require.EqualValues(t, 1, heads["2"], "others share a commit")
+			}
+		})
+	}
 }
 
 func TestTheEndOfTheConnectionEndsTheWait(t *testing.T) {

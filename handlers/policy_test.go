@@ -26,6 +26,7 @@ type policy struct {
 	sight        func(ev *wire.Event) lifecycle.Sight
 	apply        func(e *store.Entry) error
 	version      atomic.Uint64
+	looks        bool // LooksBack
 }
 
 func (p *policy) MayAuthenticate(key string) error {
@@ -48,6 +49,8 @@ func (p *policy) Plan(_ context.Context, keys []string, ev *wire.Event) (store.W
 	}
 	return p.plan(keys, ev)
 }
+
+func (p *policy) LooksBack(*wire.Event) bool { return p.looks }
 
 func (p *policy) Version() uint64 { return p.version.Load() }
 

@@ -178,9 +178,19 @@ var eventMutants = []Mutant{
 		Suites: in("handlers", "TestAChangeIsInForceBeforeTheNextMessageIsLookedAt", "TestAChangeIsAnsweredWhenItIsInForce"),
 	},
 	{
-		Name: "change-never-answered", Promise: "E1", Says: "A publisher never learns what became of a durable event.",
-		Edit:   Edit{"handlers/commit.go", "context.WithTimeout(ctx, patience)", "context.WithCancel(ctx)"},
-		Suites: in("handlers", "TestADurableChangeIsAnsweredInTheEnd"), Hangs: true,
+		Name: "runs-ahead-of-its-change", Promise: "G9", Says: "A flood goes on as if each of its changes were in force after ten seconds.",
+		Edit:   Edit{"handlers/commit.go", "for s.progress.Applied() < at && ctx.Err() == nil {", "if s.progress.Applied() < at && ctx.Err() == nil {"},
+		Suites: in("handlers", "TestAChangeHoldsUpItsConnectionAsLongAsItIsNotInForce"),
+	},
+	{
+		Name: "waits-for-a-connection-that-ended", Promise: "G9", Says: "A connection that has ended waits for its change for ever.",
+		Edit:   Edit{"handlers/commit.go", "for s.progress.Applied() < at && ctx.Err() == nil {", "for s.progress.Applied() < at {"},
+		Suites: in("handlers", "TestTheEndOfTheConnectionEndsTheWait"), Hangs: true,
+	},
+	{
+		Name: "looks-back-too-early", Promise: "G9", Says: "An event that refers to one of the same burst is refused because that is not stored yet.",
+		Edit:   Edit{"handlers/commit.go", "if len(writes) > 0 && s.writing.LooksBack(sub.event) {", "if false {"},
+		Suites: in("handlers", "TestAnEventThatLooksBackFindsTheOnesBeforeIt"),
 	},
 	{
 		Name: "banned-key-stays", Promise: "G4", Says: "Somebody who is banned stays connected.",

@@ -51,6 +51,16 @@ func (p *Policy) Plan(ctx context.Context, keys []string, ev *wire.Event) (store
 	}
 }
 
+// LooksBack reports whether Plan looks for earlier events in the store: those that
+// ev removes, pins, or names as previous ones (NIP-29). They must be committed.
+func (*Policy) LooksBack(ev *wire.Event) bool {
+	if ev.Kind == kindDeleteEvent || ev.Kind == kindPin {
+		return true
+	}
+	_, refers := ev.Tag("previous")
+	return refers && ev.HasTag('h')
+}
+
 func (p *Policy) planGroup(ctx context.Context, keys []string, ev *wire.Event, terms []store.Term) (store.Write, error) {
 	effect, err := p.groups.Plan(ctx, keys, ev, p.isOperator(ev.PubKey))
 	var yes interface{ Accepted() wire.Reason }

@@ -12,6 +12,9 @@ import (
 const (
 	kindVanish = store.KindVanish // NIP-62
 
+	kindDeleteEvent = 9005 // a moderator's request (NIP-29)
+	kindPin         = 9010 // another
+
 	kindAdded   = 8000  // a member was added (NIP-43)
 	kindRemoved = 8001  // a member was removed
 	kindList    = 13534 // the list of members

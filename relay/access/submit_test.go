@@ -143,3 +143,15 @@ func TestBannedKeysDoNotAuthenticate(t *testing.T) {
 	x.do(t, must2(x.UnbanKey(carol)), nil)
 	require.NoError(t, x.MayAuthenticate(carol))
 }
+
+func TestWhatPlanLooksForInTheStore(t *testing.T) {
+	t.Parallel()
+	x := newWorld(access.Rules{})
+	h, previous := nostr.Tag{"h", "pizza"}, nostr.Tag{"previous", "01234567"}
+	for _, ev := range []*wire.Event{event(alice, 9005, h), event(alice, 9010, h), event(alice, 9, h, previous), event(alice, 9021, previous, h)} {
+		require.True(t, x.LooksBack(ev), ev.Kind)
+	}
+	for _, ev := range []*wire.Event{event(alice, 9, h), event(alice, 1, previous), event(alice, 9000, h), event(alice, 1)} {
+		require.False(t, x.LooksBack(ev), ev.Kind)
+	}
+}
