@@ -72,7 +72,7 @@ func (l *ledger) requireKept(t *testing.T, s *postgres.Store) {
 }
 
 func long(short, full_ time.Duration) time.Duration {
-	if *full {
+	if full {
 		return full_
 	}
 	return short

@@ -48,11 +48,14 @@ type loader struct {
 	err   error // the first of a damaged row
 }
 
-// load reads what n needs, in one round trip.
+// load reads what n needs, in one round trip. With lock it begins a transaction that has
+// the lock of the head.
 func load(ctx context.Context, conn *pgx.Conn, n *need, lock bool) (*state, error) {
 	l := &loader{state: newState()}
 	head := sqlHead
 	if lock {
+		l.batch.Queue("BEGIN")
+		l.batch.Queue("SELECT log_lock()")
 		head = sqlHeadLock
 	}
 	l.batch.Queue(head).QueryRow(func(r pgx.Row) error { return r.Scan(&l.state.version, &l.state.head) })

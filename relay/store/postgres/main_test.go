@@ -1,7 +1,7 @@
 package postgres_test
 
 import (
-	"flag"
+	"os"
 	"testing"
 	"time"
 
@@ -13,7 +13,7 @@ import (
 )
 
 // full makes the tests run at their long sizes; make test-pg sets it.
-var full = flag.Bool("postgres.full", false, "run the tests over PostgreSQL at their long sizes")
+var full = os.Getenv("FENCEPOST_TEST_FULL") != ""
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 

@@ -34,7 +34,7 @@ ANALYZE;`
 func TestEveryFilterWalksAnIndex(t *testing.T) {
 	t.Parallel()
 	n := 5000
-	if *full {
+	if full {
 		n = 200_000
 	}
 	url := server.Start(t).Database(t)

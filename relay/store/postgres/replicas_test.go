@@ -22,7 +22,7 @@ func TestReplicasShareOneLog(t *testing.T) {
 	url := server.Start(t).Database(t)
 	replicas := []*postgres.Store{reopen(t, url, postgres.Options{}), reopen(t, url, postgres.Options{}), reopen(t, url, postgres.Options{})}
 	perCaller := 30
-	if *full {
+	if full {
 		perCaller = 300
 	}
 	positions := make([]map[store.Position]string, 12)

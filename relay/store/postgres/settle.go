@@ -18,9 +18,20 @@ type writer struct {
 	cfg *pgx.ConnConfig
 	me  []byte // random, names this process in the table of writers
 
-	conn *pgx.Conn // nil after a failure
-	lock bool      // others commit as well: read under the lock
-	last int64     // the version that the last commit of this process made
+	conn   *pgx.Conn // nil after a failure
+	others int       // how many commits are still made under the lock, since others commit too
+	last   int64     // the version that the last commit of this process made
+}
+
+// committed notes that t is.
+func (w *writer) committed(t *txn) {
+	switch {
+	case t.version == w.last:
+		w.others = max(w.others-1, 0)
+	case w.others > 0:
+		w.others = lockedCommits
+	}
+	w.last = t.version + 1
 }
 
 // Codes of PostgreSQL, and the one that log_commit raises.
@@ -84,7 +95,7 @@ func (w *writer) settle(ctx context.Context, t *txn, err error) error {
 	defer cancel()
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		w.drop(ctx)
-		committed, askErr := w.committed(ctx, t)
+		committed, askErr := w.arrived(ctx, t)
 		switch {
 		case askErr == nil && committed:
 			return nil
@@ -99,9 +110,9 @@ func (w *writer) settle(ctx context.Context, t *txn, err error) error {
 	}
 }
 
-// committed asks whether t is. It takes the lock of the head and moves the version: a
+// arrived asks whether t is committed. It takes the lock of the head and moves the version: a
 // backend that still works on t has ended by then, or its commit is refused.
-func (w *writer) committed(ctx context.Context, t *txn) (bool, error) {
+func (w *writer) arrived(ctx context.Context, t *txn) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
 	conn, err := w.connection(ctx)

@@ -17,7 +17,7 @@ func TestStoreKeepsTheContract(t *testing.T) {
 
 func TestStoreAgreesWithTheFake(t *testing.T) {
 	t.Parallel()
-	if !*full {
+	if !full {
 		t.Skip("takes a database for each of 100 histories: make test-pg runs it")
 	}
 	from := server.Start(t)

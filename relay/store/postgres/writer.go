@@ -15,6 +15,10 @@ import (
 // sweepRows is how many rows one commit of a sweep or an erasure takes.
 const sweepRows = 500
 
+// lockedCommits is for how many commits a process takes the lock first after it met
+// others; less than that it would be refused half of the time.
+const lockedCommits = 32
+
 // attemptTimeout bounds one transaction: a connection that lost its peer is given up.
 const attemptTimeout = 5 * time.Second
 
@@ -88,7 +92,7 @@ func (s *Store) persist(ctx context.Context, requests []*request) error {
 			return nil
 		}
 		if code(err) == commitMoved {
-			s.writer.lock = true
+			s.writer.others = lockedCommits
 			continue
 		}
 		if !passes(err) {
@@ -108,7 +112,7 @@ func (s *Store) persist(ctx context.Context, requests []*request) error {
 // holds the lock for one round trip. While other processes commit too it reads under
 // the lock, or they would make most of its attempts vain.
 func (s *Store) attempt(ctx context.Context, requests []*request, n *need) (*txn, error) {
-	lock := s.writer.lock
+	lock := s.writer.others > 0
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
 	conn, err := s.writer.connection(ctx)
@@ -131,19 +135,13 @@ func (s *Store) attempt(ctx context.Context, requests []*request, n *need) (*txn
 			return nil, err
 		}
 	}
-	s.writer.lock = lock && t.version != s.writer.last
-	s.writer.last = t.version + 1
+	s.writer.committed(t)
 	return t, nil
 }
 
 // decide reads what the requests need and answers them, for the case that it becomes
 // durable.
 func (s *Store) decide(ctx context.Context, conn *pgx.Conn, requests []*request, n *need, lock bool) (*txn, error) {
-	if lock {
-		if _, err := conn.Exec(ctx, "BEGIN"); err != nil {
-			return nil, err
-		}
-	}
 	state, err := load(ctx, conn, n, lock)
 	if err != nil {
 		return nil, err

@@ -71,6 +71,12 @@ CREATE TABLE epochs (scope bytea PRIMARY KEY, position bigint NOT NULL CHECK (po
 CREATE TABLE erased_keys (pubkey bytea PRIMARY KEY, until bigint NOT NULL);
 CREATE TABLE erased_groups (name bytea, self bytea, PRIMARY KEY (name, self));
 
+-- log_lock is the queue before the row of log_head, first come, first served: who waits
+-- for the row alone is overtaken by whoever comes when a new version of it appears.
+CREATE FUNCTION log_lock() RETURNS void LANGUAGE sql AS $$
+    SELECT pg_advisory_xact_lock('log_head'::regclass::oid::bigint)
+$$;
+
 -- log_commit is the only writer of log rows. It takes the lock, checks that nothing
 -- was committed since the decision, and writes everything: one round trip from the
 -- lock to the commit. A row that lacks something fails its own transaction.
@@ -92,6 +98,7 @@ CREATE FUNCTION log_commit(
 DECLARE
     added bigint := cardinality(log_type);
 BEGIN
+    PERFORM log_lock();
     UPDATE log_head SET version = version + 1, head = head + added, control = greatest(control, controls)
         WHERE version = guard AND head = first - 1;
     IF NOT FOUND THEN
