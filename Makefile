@@ -44,11 +44,14 @@ run: build ## start a relay on port 7447, data in ./data (DATA=)
 build: ## build bin/fencepost, with libsecp256k1 where a C compiler exists
 	$(GO) build $(RELEASE) -o $(BIN) ./cmd/fencepost
 
-.PHONY: test race explore mutants kill storm conformance browser fuzz
+.PHONY: test test-pg race explore mutants kill storm conformance browser fuzz
 test: ## test the whole module; needs nothing but Go
 	@if $(GO) test $(RACE) $(TESTFLAGS) -timeout 10m ./...; \
 	then echo "tests passed, $(RACE_SAY)"; \
 	else echo "tests failed, $(RACE_SAY)"; exit 1; fi
+
+test-pg: ## run what needs PostgreSQL at its long sizes; starts one or takes FENCEPOST_TEST_POSTGRES
+	CI=true FENCEPOST_TEST_FULL=1 $(GO) test $(RACE) ./relay/store/postgres ./regress/postgres -count=1 -v -timeout 30m
 
 race: ## run the race-ordering suites COUNT times
 	$(GO) test $(RACE) -count=$(COUNT) -timeout 60m ./lifecycle/... ./relay/outbox ./regress/suites
@@ -100,7 +103,7 @@ format: ## rewrite the Go files as lint wants them
 .PHONY: full ci
 full: export FENCEPOST_TEST_FULL := 1
 full: ## everything at its long sizes: all mutants, 50 rounds of the race suites
-	$(MAKE) test lint explore mutants kill storm conformance browser
+	$(MAKE) test test-pg lint explore mutants kill storm conformance browser
 	$(MAKE) race COUNT=50
 	$(MAKE) fuzz FUZZTIME=30s
 
