@@ -155,13 +155,23 @@ var groupMutants = []Mutant{
 		Suites: in(groups, "TestWhoseSubscriptionsARowCloses"),
 	},
 	{
-		Name: "group-join-proves-hidden", Promise: "NIP-29", Says: "A refused join proves that there is a hidden group.",
-		Edit:   Edit{groups + "/members.go", "case r.as.secret():\n\t\treturn errUnknown()\n\tcase len(codes) == 0:", "case len(codes) == 0:"},
-		Suites: in(groups, "TestEveryRefusalHasItsPrefix"),
+		Name: "group-request-proves-hidden", Promise: "NIP-29", Says: "A refused request proves that there is a hidden group.",
+		Edit:   Edit{groups + "/plan.go", "if r.group == nil || r.meet() && !r.admits() {", "if r.group == nil || r.meet() && false {"},
+		Suites: in(groups, "TestEveryRefusalHasItsPrefix", "TestRequestsCannotTellAHiddenGroupFromNone"),
+	},
+	{
+		Name: "group-post-tells-rules", Promise: "NIP-29", Says: "Refused posts tell a stranger the rules of a hidden group.",
+		Edit:   Edit{groups + "/post.go", "r.group != nil && r.meet() {", "r.group != nil && r.meet() && false {"},
+		Suites: in(groups, "TestPostsAndCreationsTellNothingOfAHiddenGroupButThatItIs"),
+	},
+	{
+		Name: "group-references-tell", Promise: "NIP-29", Says: "A stranger finds out which events there are in a private group.",
+		Edit:   Edit{groups + "/post.go", "if r.group != nil && !r.as.member && (", "if r.group != nil && false && ("},
+		Suites: in(groups, "TestReferencesTellNothingToWhoMayNotRead"),
 	},
 	{
 		Name: "group-closed-is-open", Promise: "NIP-29", Says: "Anybody joins a closed group.",
-		Edit:   Edit{groups + "/members.go", "if !r.as.meta.closed {", "if true {"},
+		Edit:   Edit{groups + "/members.go", "case !r.as.meta.closed:", "case true:"},
 		Suites: in(groups, "TestEveryRefusalHasItsPrefix"),
 	},
 	{
@@ -246,7 +256,7 @@ var groupMutants = []Mutant{
 	},
 	{
 		Name: "group-id-again", Promise: "NIP-29", Says: "Who takes the id of a deleted group is taken for it.",
-		Edit:   Edit{groups + "/create.go", "case r.group != nil && r.group.standing(\"\").deleted:\n\t\treturn blocked(\"a group with this id was deleted; choose another one\")\n\tcase r.group != nil:", "case r.group != nil && !r.group.standing(\"\").deleted:"},
+		Edit:   Edit{groups + "/create.go", "case r.group != nil && r.as.deleted:\n\t\treturn blocked(\"a group with this id was deleted; choose another one\")\n\tcase r.group != nil:", "case r.group != nil && !r.as.deleted:"},
 		Suites: in(groups, "TestEveryRefusalHasItsPrefix"),
 	},
 	{

@@ -11,6 +11,9 @@ import (
 
 // create plans kind 9007. The fields of kind 9002 may come along.
 func (r *request) create(ctx context.Context) (Effect, error) {
+	if err := r.late(); err != nil {
+		return Effect{}, err
+	}
 	if err := r.mayCreate(); err != nil {
 		return Effect{}, err
 	}
@@ -42,7 +45,9 @@ func (r *request) create(ctx context.Context) (Effect, error) {
 
 func (r *request) mayCreate() error {
 	switch {
-	case r.group != nil && r.group.standing("").deleted:
+	case r.group != nil && r.meet():
+		return duplicate("this id was given to a group; choose another one")
+	case r.group != nil && r.as.deleted:
 		return blocked("a group with this id was deleted; choose another one")
 	case r.group != nil:
 		return duplicate("there is a group with this id; choose another one")

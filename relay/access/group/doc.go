@@ -75,7 +75,7 @@
 //
 // An event with the h tag of a group is refused when it has a second one, when it
 // is older than Rules.MaxAge, of a kind that the group does not support, or refers
-// to what is not in the group; in a restricted group when its author is no member.
+// to what is not in the group; in a restricted or hidden group when its author is no member.
 // An h tag that is no group's is an ordinary tag.
 //
 // # Who may see what
@@ -87,7 +87,13 @@
 // 39001 and 39003: everybody, of a hidden group members; 39002, 39005 and the
 // rest: of a hidden or private group members. Nothing of a deleted group is seen
 // by anybody. To somebody who is not a member a hidden group is not there: REQs
-// are not refused, requests are answered as for an unknown group.
+// are not refused, and requests are answered as for an unknown group, before anything
+// that tells one from the other; only a join that the group grants is granted. Two
+// things cannot be kept: whoever names its id in a post learns that there is or was
+// such a group, because to accept it would put it there, and so does whoever wants
+// to create a group with that id. Each gets one answer, whatever the group is like.
+// References of an event to earlier ones (previous) are looked up for those only who
+// may read them.
 //
 // With Rules.Create "none" nothing is created and requests are ordinary events.
 // Groups that exist keep what they hide, and refuse what is published in them.

@@ -154,12 +154,6 @@ func (d *draft) remove(id, key string, stamp int64, was rank) {
 
 // join plans kind 9021. A code is good for any number of members.
 func (r *request) join(context.Context) (Effect, error) {
-	if r.as.member {
-		return Effect{}, duplicate("you are a member of this group already")
-	}
-	if err := r.mayJoin(); err != nil {
-		return Effect{}, err
-	}
 	if r.rules.MaxMembers > 0 && r.group.size() >= r.rules.MaxMembers {
 		return Effect{}, restricted("the group has as many members as it takes")
 	}
@@ -170,7 +164,10 @@ func (r *request) join(context.Context) (Effect, error) {
 }
 
 func (r *request) mayJoin() error {
-	if !r.as.meta.closed {
+	switch {
+	case r.as.member:
+		return duplicate("you are a member of this group already")
+	case !r.as.meta.closed:
 		return nil
 	}
 	codes := values(r.ev, "code")
@@ -178,8 +175,6 @@ func (r *request) mayJoin() error {
 	switch {
 	case len(valid) > 0:
 		return nil
-	case r.as.secret():
-		return errUnknown()
 	case len(codes) == 0:
 		return restricted("this group is closed: joining needs an invite code, which its admins and moderators give out")
 	default:
@@ -189,10 +184,7 @@ func (r *request) mayJoin() error {
 
 // leave plans kind 9022.
 func (r *request) leave(context.Context) (Effect, error) {
-	switch {
-	case r.as.secret():
-		return Effect{}, errUnknown()
-	case !r.as.member:
+	if !r.as.member {
 		return Effect{}, duplicate("you are not a member of this group")
 	}
 	d, key, was := r.draft(), r.ev.PubKey, rankOf(r.as.roles)

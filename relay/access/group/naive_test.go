@@ -126,7 +126,7 @@ func (n naive) allows(ev *wire.Event, max int) bool {
 	case 9022:
 		return member
 	default:
-		return member || !g.has("restricted")
+		return member || !g.has("restricted") && (key == boss || !g.has("hidden"))
 	}
 }
 

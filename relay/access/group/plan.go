@@ -207,17 +207,25 @@ func (r *request) plan(ctx context.Context) (Effect, error) {
 	if err := r.identify(); err != nil {
 		return Effect{}, err
 	}
-	if err := r.late(); err != nil {
-		return Effect{}, err
-	}
 	if r.ev.Kind == kindCreateGroup {
 		return r.create(ctx)
 	}
-	if err := r.meet(); err != nil {
+	if r.group == nil || r.meet() && !r.admits() {
+		return Effect{}, errUnknown() // before anything that tells one from the other
+	}
+	if r.as.deleted {
+		return Effect{}, errDeleted()
+	}
+	if err := r.late(); err != nil {
 		return Effect{}, err
 	}
 	if err := r.allowed(act.least); err != nil {
 		return Effect{}, err
+	}
+	if r.ev.Kind == kindJoin {
+		if err := r.mayJoin(); err != nil {
+			return Effect{}, err
+		}
 	}
 	if err := r.timeline(ctx); err != nil {
 		return Effect{}, err
@@ -238,23 +246,20 @@ func (r *request) identify() error {
 	return nil
 }
 
-// meet looks at the group as the author finds it, and refuses when there is none.
-func (r *request) meet() error {
-	if r.group == nil {
-		return errUnknown()
-	}
+// meet looks at the group as the author finds it, and reports whether it must not
+// learn that there is the group, or was.
+func (r *request) meet() (secret bool) {
 	r.as = r.group.standing(r.ev.PubKey)
 	if r.operator {
 		r.as.rank = operator
 	}
-	switch {
-	case r.as.deleted && r.as.secret():
-		return errUnknown()
-	case r.as.deleted:
-		return errDeleted()
-	default:
-		return nil
-	}
+	return r.as.secret()
+}
+
+// admits reports whether the event is a request to join that a group grants to
+// whoever knows of it, or has a code.
+func (r *request) admits() bool {
+	return r.ev.Kind == kindJoin && !r.as.deleted && r.mayJoin() == nil
 }
 
 // allowed refuses an author who has a lower rank than least.
@@ -262,8 +267,6 @@ func (r *request) allowed(least rank) error {
 	switch {
 	case r.as.rank >= least:
 		return nil
-	case r.as.secret():
-		return errUnknown()
 	case least == admin:
 		return restricted("only an admin of this group may do that")
 	default:

@@ -17,19 +17,23 @@ func (r *request) post(ctx context.Context) error {
 	if !r.book.known(ids) {
 		return nil
 	}
+	for _, id := range ids {
+		if r.group = r.book.find(id); r.group != nil && r.meet() {
+			return errNoMember() // whatever else is wrong with it
+		}
+	}
 	if len(ids) > 1 {
 		return invalid("an event is published in one group")
 	}
-	r.id, r.group = ids[0], r.book.find(ids[0])
-	if err := r.meet(); err != nil {
-		return err
+	if r.id = ids[0]; r.as.deleted {
+		return errDeleted()
 	}
 	if err := r.late(); err != nil {
 		return err
 	}
 	switch {
 	case r.as.meta.restricted && !r.as.member:
-		return restricted("only members may write in this group")
+		return errNoMember()
 	case !r.as.meta.supports(r.ev.Kind):
 		return restricted("this group does not take events of this kind")
 	default:
@@ -46,7 +50,7 @@ func (r *request) late() error {
 }
 
 // timeline checks the references to earlier events of the group (NIP-29,
-// Timeline references).
+// Timeline references). Of somebody who may not read the group only their form.
 func (r *request) timeline(ctx context.Context) error {
 	var prefixes []string
 	for _, t := range r.ev.Tags {
@@ -64,6 +68,9 @@ func (r *request) timeline(ctx context.Context) error {
 				return invalid("an event has at most 64 timeline references")
 			}
 		}
+	}
+	if r.group != nil && !r.as.member && (r.as.meta.private || r.as.meta.hidden) {
+		return nil // or the answer would tell what is in the group
 	}
 	for _, p := range prefixes {
 		events, err := r.book.opt.Prefixed(ctx, p)
