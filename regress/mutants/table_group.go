@@ -31,12 +31,12 @@ var groupMutants = []Mutant{
 	},
 	{
 		Name: "group-removal-names-nothing", Promise: "G4", Says: "Who was removed goes on reading.",
-		Edit:   Edit{groups + "/members.go", "Key: key, Stamp: stamp}, scope)", "Key: key, Stamp: stamp})"},
+		Edit:   Edit{groups + "/members.go", "d.row(row, scope)", "_ = scope\n\td.row(row)"},
 		Suites: in(groups, "TestWhatADecisionRestsOn", "TestRemovingMembers"),
 	},
 	{
 		Name: "group-removal-names-all", Promise: "NIP-29", Says: "Strangers who join and leave keep everybody else from writing in a group.",
-		Edit:   Edit{groups + "/members.go", "scope := memberScope(id, key)", "scope := scopeOf(id)"},
+		Edit:   Edit{groups + "/members.go", "scope := memberScope(row.Group, row.Key)", "scope := scopeOf(row.Group)"},
 		Suites: in(groups, "TestWhatADecisionRestsOn", "TestRemovingMembers"),
 	},
 	{
@@ -51,7 +51,7 @@ var groupMutants = []Mutant{
 	},
 	{
 		Name: "group-terms-without-author", Promise: "G4", Says: "An event of a member who was removed meanwhile is published.",
-		Edit:   Edit{groups + "/plan.go", "Epoch: g.removed[key]", "Epoch: 0"},
+		Edit:   Edit{groups + "/plan.go", "Epoch: g.removed[key].epoch", "Epoch: 0"},
 		Suites: in(groups, "TestWhatADecisionRestsOn", "TestTheBookIsTheFoldOfItsRows", "TestLeaving"),
 	},
 	{
@@ -253,6 +253,11 @@ var groupMutants = []Mutant{
 		Name: "group-writes-nothing-new", Promise: "NIP-29", Says: "An edit that changes nothing is written again and again.",
 		Edit:   Edit{groups + "/create.go", "case m.equal(old):", "case false:"},
 		Suites: in(groups, "TestRequestsThatChangeNothing"),
+	},
+	{
+		Name: "group-removed-joins", Promise: "NIP-29", Says: "Who was removed comes back with the code it had.",
+		Edit:   Edit{groups + "/apply.go", "g.barLocked(row.Key, row.Bar)", "g.barLocked(row.Key, false)"},
+		Suites: in(groups, "TestWhoWasRemovedCannotJoin"),
 	},
 	{
 		Name: "group-id-again", Promise: "NIP-29", Says: "Who takes the id of a deleted group is taken for it.",

@@ -39,6 +39,7 @@ const (
 	stamp
 	reason
 	undo
+	bar
 )
 
 // form says which fields a type needs and which it may have besides.
@@ -69,7 +70,7 @@ func formOf(t Type) (form, bool) {
 		GroupEdited:  {group | stamp, tags},
 		GroupDeleted: {group, stamp},
 		GroupPut:     {group | key | stamp, roles | codes},
-		GroupRemoved: {group | key | stamp, reason},
+		GroupRemoved: {group | key | stamp, reason | bar},
 		GroupInvite:  {group | codes, key | stamp | undo},
 		GroupPinned:  {group | stamp, tags},
 	}[t]
@@ -119,6 +120,7 @@ func (r *Row) parts() []part {
 		{stamp, r.Stamp != 0, isTime(r.Stamp)},
 		{reason, r.Reason != "", len(r.Reason) <= maxText && utf8.ValidString(r.Reason)},
 		{undo, r.Undo, true},
+		{bar, r.Bar, true},
 	}
 }
 
@@ -144,7 +146,7 @@ func (r *Row) badFields() (bad field) {
 func (f field) String() string {
 	names := []string{
 		"key", "id", "group", "roles", "tags", "codes", "kinds", "address", "claim",
-		"uses", "expires", "until", "stamp", "reason", "undo",
+		"uses", "expires", "until", "stamp", "reason", "undo", "bar",
 	}
 	var out string
 	for i, name := range names {

@@ -33,7 +33,7 @@ const (
 	GroupEdited  Type = "group.edited"  // Group, Stamp; Tags
 	GroupDeleted Type = "group.deleted" // Group; Stamp
 	GroupPut     Type = "group.put"     // Group, Key, Stamp; Roles, Codes
-	GroupRemoved Type = "group.removed" // Group, Key, Stamp; Reason
+	GroupRemoved Type = "group.removed" // Group, Key, Stamp; Reason, Bar: until it is put again the key cannot join
 	GroupInvite  Type = "group.invite"  // Group, Codes; Key, Stamp, Undo
 	GroupPinned  Type = "group.pinned"  // Group, Stamp; Tags
 )
@@ -58,4 +58,5 @@ type Row struct {
 	Stamp   int64      `json:"stamp,omitempty"`   // created_at of the relay's events that tell of the change
 	Reason  string     `json:"reason,omitempty"`
 	Undo    bool       `json:"undo,omitempty"`
+	Bar     bool       `json:"bar,omitempty"`
 }

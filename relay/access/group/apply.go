@@ -63,7 +63,9 @@ func (g *group) named(key string, at store.Position) {
 	case key == "":
 		g.epoch = at
 	case !g.deleted:
-		g.removed[key] = at
+		r := g.removed[key]
+		r.epoch = at
+		g.removed[key] = r
 	}
 }
 
@@ -259,6 +261,7 @@ func (g *group) put(row *control.Row) (added, lost, ok bool) {
 		g.stamp = max(g.stamp, row.Stamp)
 	}
 	g.enrolLocked(row.Key, slices.Clone(row.Roles))
+	g.barLocked(row.Key, false)
 	return !member, slices.ContainsFunc(old, func(r string) bool { return !slices.Contains(row.Roles, r) }), true
 }
 
@@ -282,8 +285,16 @@ func (g *group) remove(row *control.Row) bool {
 	}
 	delete(g.roles, row.Key)
 	delete(g.privileged, row.Key)
+	g.barLocked(row.Key, row.Bar)
 	g.peopled = max(g.peopled, row.Stamp)
 	return true
+}
+
+func (g *group) barLocked(key string, bar bool) {
+	if r := g.removed[key]; r.barred != bar {
+		r.barred = bar
+		g.removed[key] = r
+	}
 }
 
 func (g *group) invite(row *control.Row) bool {

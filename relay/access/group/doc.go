@@ -49,7 +49,8 @@
 //
 //	9007 create        anyone, or the operator (Rules.Create); an id is used once
 //	9000 put           admin; roles replace those there were
-//	9001 remove        admin: anybody; moderator: members without these two roles
+//	9001 remove        admin: anybody; moderator: members without these two roles;
+//	                   who was removed cannot join until it is put again
 //	9002 edit          admin
 //	9005 delete event  admin, moderator; invitations end, pins go
 //	9008 delete group  admin; children become roots

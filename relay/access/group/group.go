@@ -22,7 +22,7 @@ type group struct {
 	// +checklocks:mu
 	epoch store.Position // the last row that named the group as a whole
 	// +checklocks:mu
-	removed map[string]store.Position // key -> the last row that named it in the group
+	removed map[string]removal // key -> what is kept of who was removed
 	// +checklocks:mu
 	deleted bool
 	// +checklocks:mu
@@ -52,8 +52,14 @@ func newGroup(id, creator string) *group {
 		roles:      map[string][]string{},
 		privileged: map[string]struct{}{},
 		codes:      map[string]struct{}{},
-		removed:    map[string]store.Position{},
+		removed:    map[string]removal{},
 	}
+}
+
+// removal is what a group keeps about a key that was removed.
+type removal struct {
+	epoch  store.Position // the last row that named the key in the group
+	barred bool           // whether it may not join by itself
 }
 
 // standing is a group as one key finds it.
@@ -65,6 +71,7 @@ type standing struct {
 	rank    rank // of the key as a member
 	stamp   int64
 	turned  int64
+	barred  bool // whether the key may not join
 }
 
 // secret reports whether the key must not learn that there is the group.
@@ -73,7 +80,7 @@ func (s *standing) secret() bool { return s.meta.hidden && !s.member && s.rank <
 func (g *group) standing(key string) standing {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
-	s := standing{deleted: g.deleted, meta: g.meta, stamp: g.stamp, turned: g.turned}
+	s := standing{deleted: g.deleted, meta: g.meta, stamp: g.stamp, turned: g.turned, barred: g.removed[key].barred}
 	if s.roles, s.member = g.roles[key]; s.member {
 		s.rank = rankOf(s.roles)
 	}

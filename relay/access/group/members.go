@@ -111,7 +111,8 @@ func hasAdmin(staff map[string][]string) bool {
 	return false
 }
 
-// removeUsers plans kind 9001. Who is not a member is passed over.
+// removeUsers plans kind 9001. Who is not a member is passed over; who is cannot join
+// again until it is put (kind 9000).
 func (r *request) removeUsers(context.Context) (Effect, error) {
 	targets, err := r.targets()
 	if err != nil {
@@ -126,7 +127,7 @@ func (r *request) removeUsers(context.Context) (Effect, error) {
 		if old.rank > plain && r.as.rank < admin {
 			return Effect{}, restricted("a moderator removes plain members only")
 		}
-		d.remove(r.id, t.key, r.stampOf(old.rank), old.rank)
+		d.remove(control.Row{Group: r.id, Key: t.key, Stamp: r.stampOf(old.rank), Bar: true}, old.rank)
 		changed = changed || old.rank > plain
 		delete(staff, t.key)
 	}
@@ -144,12 +145,13 @@ func (r *request) removeUsers(context.Context) (Effect, error) {
 
 // remove names the group only when more rests on the key than what is decided about
 // itself: floods of strangers who come and go must not disturb the others.
-func (d *draft) remove(id, key string, stamp int64, was rank) {
-	scope := memberScope(id, key)
+func (d *draft) remove(row control.Row, was rank) {
+	scope := memberScope(row.Group, row.Key)
 	if was > plain {
-		scope = scopeOf(id)
+		scope = scopeOf(row.Group)
 	}
-	d.row(control.Row{Type: control.GroupRemoved, Group: id, Key: key, Stamp: stamp}, scope)
+	row.Type = control.GroupRemoved
+	d.row(row, scope)
 }
 
 // join plans kind 9021. A code is good for any number of members.
@@ -167,6 +169,8 @@ func (r *request) mayJoin() error {
 	switch {
 	case r.as.member:
 		return duplicate("you are a member of this group already")
+	case r.as.barred:
+		return restricted("you were removed from this group; an admin can put you back")
 	case !r.as.meta.closed:
 		return nil
 	}
@@ -188,7 +192,7 @@ func (r *request) leave(context.Context) (Effect, error) {
 		return Effect{}, duplicate("you are not a member of this group")
 	}
 	d, key, was := r.draft(), r.ev.PubKey, rankOf(r.as.roles)
-	d.remove(r.id, key, r.stampOf(was), was)
+	d.remove(control.Row{Group: r.id, Key: key, Stamp: r.stampOf(was)}, was)
 	d.event(kindRemoveUser, r.now, nostr.Tags{{"h", r.id}, {"p", key}})
 	if was > plain {
 		staff := r.group.staff()

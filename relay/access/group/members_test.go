@@ -325,7 +325,7 @@ func TestComingAndGoingStaysInThePresent(t *testing.T) {
 	ahead := w.state(39001, "pizza").CreatedAt
 	for range 50 {
 		for _, c := range []asked{
-			{dave, 9021, nil}, {dave, 9022, nil}, {alice, 9000, list(p(dave, "king"))}, {alice, 9001, list(p(dave))},
+			{alice, 9000, list(p(dave, "king"))}, {dave, 9022, nil}, {dave, 9021, nil}, {alice, 9001, list(p(dave))},
 		} {
 			write := w.planned(c.author, c.kind, pizza(c.tags...)...)
 			for _, ev := range write.Also {
@@ -339,4 +339,42 @@ func TestComingAndGoingStaysInThePresent(t *testing.T) {
 	w.do(alice, 9000, h("pizza"), p(dave, "moderator"))
 	require.Equal(t, ahead+1, w.state(39001, "pizza").CreatedAt)
 	require.Equal(t, w.book.Dump(), w.rebuilt().Dump())
+}
+
+// Whom staff has removed comes back only when it is put again, code or not.
+func TestWhoWasRemovedCannotJoin(t *testing.T) {
+	t.Parallel()
+	for name, tags := range map[string][]nostr.Tag{
+		"open": nil, "closed": list(tag("closed")), "hidden": list(tag("hidden"), tag("closed")), "hidden and open": list(tag("hidden")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.create("pizza", tags...)
+			w.do(bob, 9009, pizza(tag("code", "x"))...)
+			joins := pizza(tag("code", "x"))
+			join := w.planned(dave, 9021, joins...)
+			w.do(dave, 9021, joins...)
+			w.do(dave, 9022, h("pizza"))
+			w.do(dave, 9021, joins...) // who has left may come back
+			w.do(bob, 9001, h("pizza"), p(dave))
+			require.ErrorIs(t, w.commit(join), store.ErrMoved)
+			for range 2 {
+				_, err := w.try(dave, 9021, joins...)
+				if len(tags) > 0 && tags[0][0] == "hidden" {
+					refused(t, err, wire.Invalid, "no such group")
+				} else {
+					refused(t, err, wire.Restricted, "you were removed")
+				}
+				require.Equal(t, w.book.Dump(), w.rebuilt().Dump())
+			}
+			w.do(alice, 9000, h("pizza"), p(dave))
+			w.do(dave, 9022, h("pizza"))
+			w.do(dave, 9021, joins...)
+			w.do(alice, 9000, h("pizza"), p(dave, "moderator"))
+			w.do(alice, 9001, h("pizza"), p(dave))
+			_, err := w.try(dave, 9021, joins...)
+			require.Error(t, err, "nor does it help to have been moderator")
+		})
+	}
 }

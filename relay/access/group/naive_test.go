@@ -20,6 +20,7 @@ type naiveGroup struct {
 	codes   []string
 	pins    nostr.Tags
 	turned  int64
+	barred  map[string]bool
 }
 
 func fold(log []entry) naive {
@@ -28,7 +29,7 @@ func fold(log []entry) naive {
 		g := n[e.row.Group]
 		switch e.row.Type {
 		case control.GroupCreated:
-			n[e.row.Group] = &naiveGroup{tags: e.row.Tags, members: map[string][]string{e.row.Key: {"admin"}}}
+			n[e.row.Group] = &naiveGroup{tags: e.row.Tags, members: map[string][]string{e.row.Key: {"admin"}}, barred: map[string]bool{}}
 		case control.GroupEdited:
 			was := *g
 			if g.tags = e.row.Tags; was.has("private") != g.has("private") || was.has("hidden") != g.has("hidden") {
@@ -38,8 +39,10 @@ func fold(log []entry) naive {
 			*g = naiveGroup{dead: true, tags: g.tags}
 		case control.GroupPut:
 			g.members[e.row.Key] = e.row.Roles
+			g.barred[e.row.Key] = false
 		case control.GroupRemoved:
 			delete(g.members, e.row.Key)
+			g.barred[e.row.Key] = e.row.Bar
 		case control.GroupInvite:
 			for _, code := range e.row.Codes {
 				g.codes = slices.DeleteFunc(g.codes, func(c string) bool { return c == code })
@@ -122,7 +125,7 @@ func (n naive) allows(ev *wire.Event, max int) bool {
 		return moderator && (len(g.pins) == 0 || g.pins[0][1] != pin)
 	case 9021:
 		code, _ := ev.Tag("code")
-		return !member && (!g.has("closed") || slices.Contains(g.codes, code))
+		return !member && !g.barred[key] && (!g.has("closed") || slices.Contains(g.codes, code))
 	case 9022:
 		return member
 	default:

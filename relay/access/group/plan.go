@@ -76,7 +76,7 @@ func (g *group) terms(terms []store.Term, keys []string) []store.Term {
 		return terms
 	}
 	for _, key := range keys {
-		terms = with(terms, store.Term{Scope: memberScope(g.id, key), Epoch: g.removed[key]})
+		terms = with(terms, store.Term{Scope: memberScope(g.id, key), Epoch: g.removed[key].epoch})
 	}
 	return terms
 }
