@@ -260,6 +260,11 @@ var groupMutants = []Mutant{
 		Suites: in(groups, "TestWhoWasRemovedCannotJoin"),
 	},
 	{
+		Name: "group-off-without-terms", Promise: "NIP-29", Says: "Two creations of one group around a reload are committed, and no relay starts again.",
+		Edit:   Edit{groups + "/plan.go", "\tif len(ids) == 0 {\n\t\treturn nil", "\tif len(ids) == 0 || !b.active() {\n\t\treturn nil"},
+		Suites: in(groups, "TestCreationsAroundAReloadAreNoPoison"),
+	},
+	{
 		Name: "group-id-again", Promise: "NIP-29", Says: "Who takes the id of a deleted group is taken for it.",
 		Edit:   Edit{groups + "/create.go", "case r.group != nil && r.as.deleted:\n\t\treturn blocked(\"a group with this id was deleted; choose another one\")\n\tcase r.group != nil:", "case r.group != nil && !r.as.deleted:"},
 		Suites: in(groups, "TestEveryRefusalHasItsPrefix"),

@@ -31,6 +31,10 @@
 //	9008              the children: their scopes, and a new child names "g:" + id
 //	9005, 9010        the pins: "g:" + id
 //
+// So a row fits the groups as they are when it is applied (else ErrRow, and no relay
+// starts): a group is created once, since both creations rest on "g:" + id, and
+// nothing follows its deletion, which names that.
+//
 // MaxGroups, MaxPerKey, MaxMembers and the bound on codes are no part of that: they can
 // be passed by as many requests as are planned at once. A request to vanish
 // names no group: a decision of another admin may rest on one who vanishes, and the

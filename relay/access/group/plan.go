@@ -28,12 +28,13 @@ func (b *Book) known(ids []string) bool {
 }
 
 // Terms returns what a decision about ev rests on. It is asked for every event,
-// before Names and Plan: an h tag of no group can become that of one. The
+// before Names and Plan: an h tag of no group can become that of one, also when groups
+// are off, since they may be on before the decision is made. The
 // placement of a group rests on all groups between its new parent and the root,
 // so that of two edits that would close a cycle one is decided again.
 func (b *Book) Terms(ev *wire.Event) []store.Term {
 	ids := named(ev)
-	if len(ids) == 0 || !b.active() {
+	if len(ids) == 0 {
 		return nil
 	}
 	ids = ids[:min(len(ids), maxNames+1)]

@@ -97,7 +97,6 @@ func TestGroupsThatAreOffMeanNothing(t *testing.T) {
 		w.event(alice, 9, many("h", 100, number)...),
 	} {
 		require.False(t, w.book.Names(ev))
-		require.Empty(t, w.book.Terms(ev))
 		effect, err := w.book.Plan(context.Background(), nil, ev, false)
 		require.NoError(t, err)
 		require.Empty(t, effect)
