@@ -31,7 +31,8 @@ type Reading interface {
 	// MayRead refuses filters of which all is closed to the holder of keys.
 	MayRead(keys []string, filters []*wire.Filter) error
 	// Visible returns what the store leaves out (nil: nothing), and an error that
-	// is set, once the query is over, when that could not be told.
+	// is set, once the query is over, when that could not be told: store.ErrMoved when
+	// something was taken away meanwhile on which its answers rested.
 	Visible(ctx context.Context, keys []string, filters []*wire.Filter) (visible func(*wire.Event) bool, failed func() error)
 	// Sight says who may see ev.
 	Sight(ev *wire.Event) lifecycle.Sight

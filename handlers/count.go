@@ -62,12 +62,11 @@ func (s *Session) countStored(ctx context.Context, filters []*wire.Filter) (n in
 	}
 	work := budget{left: s.limits.Load().QueryTimeout}
 	for range maxRounds {
-		version := s.reading.Version()
 		err = work.spend(ctx, func(ctx context.Context) (err error) {
 			n, exact, err = s.countVisible(ctx, snap, filters)
 			return err
 		})
-		if err != nil || s.reading.Version() == version { // race: revocation against what is counted
+		if !errors.Is(err, store.ErrMoved) { // race: revocation against what is counted
 			s.metrics.Query(s.now().Sub(begin), 0)
 			return n, exact, err
 		}

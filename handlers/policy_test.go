@@ -62,7 +62,13 @@ func (p *policy) MayRead(keys []string, filters []*wire.Filter) error {
 }
 
 func (p *policy) Visible(context.Context, []string, []*wire.Filter) (visible func(*wire.Event) bool, failed func() error) {
-	return p.visible, func() error { return p.failed }
+	version := p.Version()
+	return p.visible, func() error {
+		if p.Version() != version {
+			return store.ErrMoved
+		}
+		return p.failed
+	}
 }
 
 func (p *policy) Sight(ev *wire.Event) lifecycle.Sight {

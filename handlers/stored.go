@@ -52,7 +52,7 @@ func (s *Session) sendStored(ctx context.Context, h *lifecycle.Handle, a store.P
 			return err
 		})
 		if errors.Is(err, io.EOF) {
-			return rows.Hint(), failed()
+			return rows.Hint(), unmoved(failed())
 		}
 		if err != nil {
 			return wire.HintUnknown, err
@@ -64,6 +64,14 @@ func (s *Session) sendStored(ctx context.Context, h *lifecycle.Handle, a store.P
 			return wire.HintUnknown, err
 		}
 	}
+}
+
+// unmoved returns err unless it says that permissions moved: each frame has a grant.
+func unmoved(err error) error {
+	if errors.Is(err, store.ErrMoved) {
+		return nil
+	}
+	return err
 }
 
 // replayPage queues the records up to a; those above arrive live.

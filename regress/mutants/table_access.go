@@ -15,7 +15,7 @@ var accessMutants = []Mutant{
 	},
 	{
 		Name: "grant-outlives-a-reload", Promise: "G4", Says: "Frames that other rules close are sent.",
-		Edit:   Edit{"relay/access/policy.go", "\tp.local.Move(p.local.Epoch() + 1)\n\tp.version.Add(1)\n}", "\tp.version.Add(1)\n}"},
+		Edit:   Edit{"relay/access/policy.go", "\tp.local.Move(p.local.Epoch() + 1)\n\tp.common", "\tp.common"},
 		Suites: in("relay/access", "TestWhatHidesEndsTheGrant"),
 	},
 	{
@@ -167,6 +167,21 @@ var accessMutants = []Mutant{
 		Name: "state-of-a-group-not-cut", Promise: "G4", Says: "Who was removed keeps a subscription to the members' list of a hidden group.",
 		Edit:   Edit{"relay/access/cutter.go", "f.AsksFor(\"h\", c.Group) || f.AsksFor(\"d\", c.Group)", "f.AsksFor(\"h\", c.Group)"},
 		Suites: in("relay/access", "TestRemovalFromAGroupEndsWhatAsksForItsState"),
+	},
+	{
+		Name: "count-of-a-lost-group", Promise: "G4", Says: "COUNT tells how much there is in a group that its reader was removed from.",
+		Edit:   Edit{"relay/access/tally.go", "stands = stands && (may == nil || may(held))", "stands = stands && (may == nil || may(held) || true)"},
+		Suites: in("relay/access", "TestACountStandsUnlessItsReaderHasLostSomething"),
+	},
+	{
+		Name: "count-starved", Promise: "NIP-45", Says: "Somebody who joins and leaves a group again and again keeps everybody from counting.",
+		Edit:   Edit{"relay/access/tally.go", "t.full && p.Version() != t.version", "p.Version() != t.version"},
+		Suites: in("relay/access", "TestACountStandsUnlessItsReaderHasLostSomething"),
+	},
+	{
+		Name: "count-rests-on-nothing-common", Promise: "G4", Says: "A kind that is withdrawn is counted.",
+		Edit:   Edit{"relay/access/apply.go", "if isCommon(row.Type) {", "if false {"},
+		Suites: in("relay/access", "TestACountStandsUnlessItsReaderHasLostSomething"),
 	},
 	{
 		Name: "looks-at-everybody", Promise: "G3", Says: "A revocation of one member costs all connections.",

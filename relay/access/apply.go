@@ -62,6 +62,9 @@ func (p *Policy) Apply(e *store.Entry) (Change, error) {
 	if hides(row.Type) {
 		p.local.Move(p.local.Epoch() + 1)
 	}
+	if isCommon(row.Type) {
+		p.common.Add(1)
+	}
 	if c.Everyone || len(c.Keys) > 0 || takes(row.Type, e.Control.Scopes) {
 		p.version.Add(1)
 	}

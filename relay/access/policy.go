@@ -52,6 +52,7 @@ type Policy struct {
 	local *lifecycle.Scope // whatever else changes reading, of this process only; never a term
 
 	version atomic.Uint64
+	common  atomic.Uint64                   // moves with what concerns every reader: rules, kinds, banned ids, Outside
 	peopled chan struct{}                   // the list of members may be out of date; capacity 1, never closed
 	public  atomic.Pointer[lifecycle.Grant] // of events that are no secret; replaced when it does not hold
 
@@ -101,6 +102,7 @@ func (p *Policy) Moved() {
 // moveLocked ends all grants, after a change that concerns reading.
 func (p *Policy) moveLocked() {
 	p.local.Move(p.local.Epoch() + 1)
+	p.common.Add(1)
 	p.version.Add(1)
 }
 

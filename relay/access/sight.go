@@ -14,6 +14,11 @@ import (
 // no secret.
 func (p *Policy) Sight(ev *wire.Event) lifecycle.Sight {
 	scopes, inGroup := p.groups.Sight(ev)
+	return p.sight(ev, scopes, inGroup)
+}
+
+// sight is Sight with what Groups.Sight has returned.
+func (p *Policy) sight(ev *wire.Event, scopes []*lifecycle.Scope, inGroup func([]string) bool) lifecycle.Sight {
 	grant := p.grant() // before any state is read: see lifecycle.NewGrant
 	if len(scopes) > 0 {
 		grant = lifecycle.NewGrant(append(slices.Clip(scopes), p.relay, p.local)...)

@@ -13,19 +13,30 @@ import (
 // the holder of keys may see it. It is nil when nothing that filters match can be
 // hidden from them; events banned by id are gone from the store. failed is never
 // nil; once the query is over it returns the first error of Outside, with which the
-// answer is not complete. visible may block as long as Outside does, and may be
-// called from any goroutine.
+// answer is not complete, and store.ErrMoved when something was taken away meanwhile
+// on which a yes rested: see tally. visible may block as long as Outside does, and
+// may be called from any goroutine.
 func (p *Policy) Visible(ctx context.Context, keys []string, filters []*wire.Filter) (visible func(*wire.Event) bool, failed func() error) {
 	if !p.canHide(keys, filters) {
-		return nil, func() error { return nil }
+		return nil, func() error {
+			if p.canHide(keys, filters) {
+				return store.ErrMoved
+			}
+			return nil
+		}
 	}
+	t := p.newTally(keys)
 	var first atomic.Pointer[error]
 	visible = func(ev *wire.Event) bool {
-		s := p.Sight(ev)
+		scopes, inGroup := p.groups.Sight(ev)
+		s := p.sight(ev, scopes, inGroup)
 		may, err := s.Decide(ctx, keys)
 		if err != nil {
 			first.CompareAndSwap(nil, &err)
 			return false
+		}
+		if may && len(scopes) > 0 {
+			t.add(ev, scopes)
 		}
 		return may
 	}
@@ -33,7 +44,7 @@ func (p *Policy) Visible(ctx context.Context, keys []string, filters []*wire.Fil
 		if err := first.Load(); err != nil {
 			return *err
 		}
-		return nil
+		return t.check()
 	}
 	return visible, failed
 }
