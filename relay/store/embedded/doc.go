@@ -15,8 +15,9 @@
 // control row is kept twice, the second time where ReadControl finds it without the
 // log. Erase looks for its events in a snapshot, beside the writer.
 //
-// Reading. A query is a merge of index streams, newest first, chosen by cost
-// from samples of the indexes; keys.go has the layout. However many streams it
+// Reading. A query is a merge of index streams, newest first; keys.go has the
+// layout. Few streams that hold nothing but matches are taken at sight, others are
+// chosen by cost from samples, with which the merge then goes on. However many streams it
 // merges, a query holds one database iterator, and between two pages none: an
 // open one would keep memtables in memory for as long as a slow client takes.
 // A page comes as soon as it has a record and the next one takes a long look; the
