@@ -184,6 +184,16 @@ var accessMutants = []Mutant{
 		Suites: in("relay/access", "TestACountStandsUnlessItsReaderHasLostSomething"),
 	},
 	{
+		Name: "vanished-keeps-hidden-groups", Promise: "G4", Says: "A subscription to a hidden group outlives the membership of a key that vanished.",
+		Edit:   Edit{"relay/access/apply.go", "\tchange.Hidden = c.Hidden\n", ""},
+		Suites: in("relay/access", "TestVanishingEndsWhatAskedForHiddenGroupsOfTheKey"),
+	},
+	{
+		Name: "vanished-learns-of-other-groups", Promise: "NIP-29", Says: "A CLOSED tells whoever vanishes that there is a hidden group.",
+		Edit:   Edit{"relay/access/read.go", "if slices.Contains(hidden, id) {", "if len(hidden) > 0 {"},
+		Suites: in("relay/access", "TestVanishingEndsWhatAskedForHiddenGroupsOfTheKey"),
+	},
+	{
 		Name: "looks-at-everybody", Promise: "G3", Says: "A revocation of one member costs all connections.",
 		Edit:   Edit{"relay/access/cutter.go", "concerned := change.Everyone ||", "concerned := true ||"},
 		Suites: in("relay/access", "TestABanEndsEveryConnectionOfTheKeyAndNoOther"),

@@ -24,7 +24,7 @@ var eventMutants = []Mutant{
 	},
 	{
 		Name: "unverified-written", Promise: "NIP-01", Says: "Forged events are decided about and stored.",
-		Edit:   Edit{"handlers/commit.go", "if sub.err != nil {\n\t\t\tcontinue\n\t\t}\n\t\tsub.rounds++", "sub.rounds++"},
+		Edit:   Edit{"handlers/commit.go", "if sub.err != nil {\n\t\t\tcontinue\n\t\t}\n\t\tif len(writes)", "if len(writes)"},
 		Suites: in("handlers", "TestIDAndSignatureAreChecked"),
 	},
 	{

@@ -22,6 +22,7 @@ type Change struct {
 	Networks []netip.Prefix // connections from there
 	Everyone bool           // all connections
 	Group    string         // the change is of this group's rules or members, "" for the relay's
+	Hidden   []string       // hidden groups in which the key was a member that vanished
 
 	Ban bool        // the connections concerned end
 	Why wire.Reason // what they are told then
@@ -72,7 +73,9 @@ func (p *Policy) Apply(e *store.Entry) (Change, error) {
 		return Change{Keys: c.Keys, Everyone: c.Everyone, Group: c.Group}, nil
 	}
 	p.listChanged()
-	return changeOf(&row), nil
+	change := changeOf(&row)
+	change.Hidden = c.Hidden
+	return change, nil
 }
 
 // takes reports whether a row with these scopes can take reading from somebody. Those

@@ -112,7 +112,7 @@ func (c *Cutter) chooseHandles(selected []lost, change *Change, keys []string, c
 		if !change.isAbout(h.Filters()) {
 			continue
 		}
-		err := c.o.Policy.Lost(change.Group, keys, h.Filters())
+		err := c.o.Policy.lost(change, keys, h.Filters())
 		if err == nil {
 			continue
 		}

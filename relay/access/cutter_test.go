@@ -172,6 +172,38 @@ func TestRemovalFromAGroupEndsWhatAsksForItsState(t *testing.T) {
 	require.True(t, kept.Current())
 }
 
+// Whoever vanishes is told, as whoever is removed, and of nothing else.
+func TestVanishingEndsWhatAskedForHiddenGroupsOfTheKey(t *testing.T) {
+	t.Parallel()
+	s := newScene(withBook(t, 0))
+	for _, id := range keys("one", "two", "other") {
+		s.put(t, control.Row{
+			Type: control.GroupCreated, Group: id, Key: bob, Stamp: 1, Tags: nostr.Tags{{"private"}, {"hidden"}},
+		}, "g:"+id)
+		if id != "other" {
+			s.put(t, control.Row{Type: control.GroupPut, Group: id, Key: alice, Stamp: 2})
+		}
+	}
+	c, member := s.connect(t, alice), s.connect(t, bob)
+	both := nostr.Filter{Tags: nostr.TagMap{"h": {"one", "two"}}}
+	state := nostr.Filter{Kinds: []int{39000}, Tags: nostr.TagMap{"d": {"two"}}}
+	lost := []*lifecycle.Handle{
+		s.subscribe(t, c, "one", inGroup("one")), s.subscribe(t, c, "both", both), s.subscribe(t, c, "all", both, state),
+	}
+	kept := []*lifecycle.Handle{
+		s.subscribe(t, c, "other", inGroup("other")), s.subscribe(t, c, "none", inGroup("none")),
+		s.subscribe(t, c, "broad", both, kinds(1)), s.subscribe(t, c, "mixed", nostr.Filter{Tags: nostr.TagMap{"h": {"one", "other"}}}),
+		s.subscribe(t, member, "both", both),
+	}
+	s.apply(t, control.Row{Type: control.KeyVanished, Key: alice, Until: 9}, alice)
+	for _, h := range lost {
+		require.False(t, h.Current(), h.ID())
+	}
+	for _, h := range kept {
+		require.True(t, h.Current(), h.ID())
+	}
+}
+
 func TestABanEndsEveryConnectionOfTheKeyAndNoOther(t *testing.T) {
 	t.Parallel()
 	s := newScene(newWorld(access.Rules{}))

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"fencepost/relay/wire"
 )
 
@@ -31,6 +33,38 @@ func (p *Policy) Lost(group string, keys []string, filters []*wire.Filter) error
 	return p.mayRead(keys, filters, func(keys []string, filters []*wire.Filter) error {
 		return p.groups.LostIn(group, keys, filters)
 	})
+}
+
+// lost is Lost after a change: of one group, or of a key that was a member of several
+// hidden ones.
+func (p *Policy) lost(c *Change, keys []string, filters []*wire.Filter) error {
+	if len(c.Hidden) == 0 {
+		return p.Lost(c.Group, keys, filters)
+	}
+	return p.mayRead(keys, filters, func(keys []string, one []*wire.Filter) error {
+		return p.lostIn(c.Hidden, keys, one[0])
+	})
+}
+
+// lostIn refuses a filter of which each group is closed, those of hidden included.
+func (p *Policy) lostIn(hidden, keys []string, f *wire.Filter) (refusal error) {
+	for _, name := range []string{"h", "d"} {
+		refusal = nil
+		for _, id := range f.Tags[name] {
+			told := ""
+			if slices.Contains(hidden, id) {
+				told = id
+			}
+			one := wire.NewFilter(nostr.Filter{Kinds: f.Kinds, Tags: nostr.TagMap{name: {id}}})
+			if refusal = p.groups.LostIn(told, keys, []*wire.Filter{one}); refusal == nil {
+				break // it has something to show
+			}
+		}
+		if refusal != nil {
+			return refusal
+		}
+	}
+	return nil
 }
 
 func (p *Policy) mayRead(keys []string, filters []*wire.Filter, group func([]string, []*wire.Filter) error) error {
