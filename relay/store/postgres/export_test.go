@@ -36,7 +36,7 @@ func (s *Store) ExplainOthers(ctx context.Context) (map[string]string, error) {
 		sqlErasedKeys:   {ids},
 		sqlErasedGroups: {ids},
 		sqlRaw:          {[]int64{1, 2}},
-		sqlPrefixed:     {ids[0], ids[1], int64(1), 10},
+		sqlPrefixed:     {ids[0], ids[1], int64(1) << 40, 10},
 		sqlReadLog:      {int64(100), 100},
 		sqlReadControl:  {int64(100), 100},
 		sqlTrimmable:    {1.0, 500},

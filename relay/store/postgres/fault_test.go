@@ -35,14 +35,15 @@ func (l *ledger) note(out store.Outcome, id string) {
 	l.at[out.Position] = id
 }
 
-// publish appends from several callers over all stores until ctx ends.
-func publish(ctx context.Context, stores []*postgres.Store) *ledger {
+// publish appends from several callers over all stores until ctx ends, by the authors
+// from key on.
+func publish(ctx context.Context, key int, stores []*postgres.Store) *ledger {
 	l := &ledger{at: make(map[store.Position]string)}
 	var g errgroup.Group
 	for caller := range 8 {
 		g.Go(func() error {
 			for i := 0; ctx.Err() == nil; i++ {
-				e := note(caller, strconv.Itoa(i))
+				e := note(key+caller, strconv.Itoa(i))
 				out := stores[caller%len(stores)].Append(context.WithoutCancel(ctx), []store.Write{{Event: e}})[0]
 				l.note(out, e.ID)
 			}
@@ -104,7 +105,7 @@ WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'S
 			kills += n
 		}
 	})
-	l := publish(ctx, stores)
+	l := publish(ctx, 0, stores)
 	require.NoError(t, g.Wait())
 	t.Logf("%d backends killed", kills)
 	require.NotZero(t, kills)
@@ -124,7 +125,7 @@ func TestARestartOfTheDatabaseLosesNothing(t *testing.T) {
 	defer cancel()
 	restarts := time.AfterFunc(time.Second, func() { from.Restart(t) })
 	defer restarts.Stop()
-	l := publish(ctx, stores)
+	l := publish(ctx, 0, stores)
 	l.requireKept(t, stores[0])
 	woken(t, stores[0])
 }

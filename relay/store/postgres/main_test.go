@@ -1,6 +1,8 @@
 package postgres_test
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -15,7 +17,21 @@ import (
 // full makes the tests run at their long sizes; make test-pg sets it.
 var full = os.Getenv("FENCEPOST_TEST_FULL") != ""
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// otherProcess names the database over which this binary, started again by a test, is
+// a replica that publishes until it is killed.
+const otherProcess = "FENCEPOST_TEST_REPLICA"
+
+func TestMain(m *testing.M) {
+	if url := os.Getenv(otherProcess); url != "" {
+		s, err := postgres.Open(context.Background(), url, postgres.Options{})
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		publish(context.Background(), 100, []*postgres.Store{s})
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // open opens a store over an empty database of its own.
 func open(t *testing.T, from *server.Server, opt postgres.Options) *postgres.Store {

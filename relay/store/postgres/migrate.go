@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"fencepost/relay/store"
 )
@@ -55,11 +56,11 @@ func Up(ctx context.Context, url string) (applied []Migration, err error) {
 }
 
 func withConn(ctx context.Context, url string, do func(*pgx.Conn) error) error {
-	cfg, err := pgx.ParseConfig(url)
+	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return fmt.Errorf("URL of the database: %w", err)
 	}
-	conn, err := connect(ctx, cfg)
+	conn, err := connect(ctx, cfg.ConnConfig)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,8 @@ type Options struct {
 	Migrate bool
 
 	// CommitTimeout is how long one commit is tried, through restarts of the database
-	// and other replicas' locks; 10 s.
+	// and other replicas' locks; 10 s. When an answer is lost at its end, finding out
+	// takes up to 10 s more.
 	CommitTimeout time.Duration
 
 	// SnapshotAge is how long an event that was removed stays readable by the snapshots
@@ -80,6 +81,8 @@ func parse(url string, o Options) (*pgxpool.Config, error) {
 		"enable_bitmapscan":                   "off",
 		"enable_hashjoin":                     "off",
 		"enable_mergejoin":                    "off",
+		"enable_sort":                         "off",
+		"enable_incremental_sort":             "off",
 		"jit":                                 "off",
 	} {
 		c.RuntimeParams[name] = value

@@ -8,12 +8,12 @@ import (
 
 // The statements that find events. Each walks one index in the order of answers,
 // from a cursor on, once for each key that it is given ("stream"), up to a limit for
-// each. $1 and $2 are the cursor, $3 the end of the window, $4 the position of the
+// each. The position is no condition of an index (+ 0). $1 and $2 are the cursor, $3 the end of the window, $4 the position of the
 // snapshot, $5 the limit, $6 and $7 kinds and authors that the index does not ensure.
 const (
 	entryOf = `SELECT e.newest, e.id, e.position FROM `
 	within  = `(e.newest, e.id) >= ($1::bigint, $2::bytea) AND e.newest <= $3::bigint`
-	seen    = ` AND e.position <= $4::bigint AND coalesce(e.gone, 9223372036854775807) > $4::bigint
+	seen    = ` AND e.position + 0 <= $4::bigint AND coalesce(e.gone, 9223372036854775807) > $4::bigint
 	AND ($6::integer[] IS NULL OR e.kind = ANY ($6)) AND ($7::bytea[] IS NULL OR e.pubkey = ANY ($7))`
 	ordered = ` ORDER BY e.newest, e.id LIMIT $5::bigint`
 

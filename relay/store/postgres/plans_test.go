@@ -39,7 +39,7 @@ func TestEveryFilterWalksAnIndex(t *testing.T) {
 	}
 	url := server.Start(t).Database(t)
 	s := reopen(t, url, postgres.Options{})
-	exec(t, url, strings.ReplaceAll(fill, "$N", strconv.Itoa(n)))
+	run(t, url, strings.ReplaceAll(fill, "$N", strconv.Itoa(n)))
 	author := func(i int) string { return hash("author " + strconv.Itoa(i)) }
 	many := make([]string, 500)
 	for i := range many {

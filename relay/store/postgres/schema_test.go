@@ -51,7 +51,7 @@ func TestMigrations(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
 
-	exec(t, url, "INSERT INTO schema_version (version) VALUES ("+strconv.Itoa(version+1)+")")
+	run(t, url, "INSERT INTO schema_version (version) VALUES ("+strconv.Itoa(version+1)+")")
 	_, err = postgres.Open(t.Context(), url, postgres.Options{})
 	require.ErrorIs(t, err, store.ErrSchema)
 	require.ErrorContains(t, err, "newer")
@@ -104,7 +104,7 @@ func TestRemovedEventsAreTrimmed(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
-func exec(t *testing.T, url, statement string) {
+func run(t *testing.T, url, statement string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)

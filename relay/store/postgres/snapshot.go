@@ -31,12 +31,12 @@ const (
 	sqlTrimmed = `SELECT trimmed FROM log_head`
 
 	sqlByIDs = `SELECT e.newest, e.id, e.position FROM unnest($1::bytea[]) AS k (id)
-JOIN events e ON e.id = k.id AND e.position <= $2 AND coalesce(e.gone, 9223372036854775807) > $2`
+JOIN events e ON e.id = k.id AND e.position + 0 <= $2 AND coalesce(e.gone, 9223372036854775807) > $2`
 
 	sqlRaw = `SELECT e.position, e.raw FROM unnest($1::bigint[]) AS k (position) JOIN events e ON e.position = k.position`
 
 	sqlPrefixed = `SELECT e.position, e.raw FROM events e WHERE e.id >= $1 AND e.id <= $2
-AND e.position <= $3 AND coalesce(e.gone, 9223372036854775807) > $3 ORDER BY e.id LIMIT $4`
+AND e.position + 0 <= $3 AND coalesce(e.gone, 9223372036854775807) > $3 ORDER BY e.id LIMIT $4`
 )
 
 // Snapshot implements store.Store.
