@@ -17,8 +17,9 @@
 //
 // A limit of 0 is off wherever the relay stays safe without it; see Bound. The
 // limits of the outbound queue and whatever else bounds memory cannot be off,
-// but can be raised.
+// but can be raised. A store.cache of 0 is chosen by the machine: Store.CacheSize,
+// and WriteTOML to show it, then read /proc and /sys.
 //
 // A Config is a value. Its lists are never changed after Load, so copies may be
-// shared by goroutines. Nothing here blocks, except for reading the file.
+// shared by goroutines. Nothing here blocks, except for reading files.
 package config
