@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -87,6 +88,8 @@ func TestARepostDoesNotCarryAProtectedEvent(t *testing.T) {
 		repost := signed(p.secret, kind, nostr.Now(), string(e.Raw()), nostr.Tag{"e", e.ID}, nostr.Tag{"p", e.PubKey})
 		p.expect(repost, "blocked", fmt.Sprint(kind))
 	}
+	twice := strings.Replace(string(e.Raw()), `{`, `{"kind":1,`, 1)
+	p.expect(signed(p.secret, 6, nostr.Now(), twice, nostr.Tag{"e", e.ID}), "invalid", "a repost of what others may read as an event")
 	p.expect(signed(p.secret, 6, nostr.Now(), "", nostr.Tag{"e", e.ID}, nostr.Tag{"p", e.PubKey}), "", "a repost that only names it")
 	p.expect(e, "auth-required", "from somebody else")
 }

@@ -79,7 +79,7 @@ var eventMutants = []Mutant{
 	},
 	{
 		Name: "protected-in-a-repost", Promise: "NIP-70", Says: "Anybody publishes what its author has protected, inside a repost.",
-		Edit:   Edit{"relay/access/submit.go", "if ev.EmbedsProtected() {", "if false {"},
+		Edit:   Edit{"relay/access/submit.go", "if protected { // a repost", "if false { // a repost"},
 		Suites: in("handlers", "TestRepostsOfProtectedEventsAreRefused"),
 	},
 	{

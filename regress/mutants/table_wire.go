@@ -144,7 +144,17 @@ var wireMutants = []Mutant{
 	},
 	{
 		Name: "repost-unread", Promise: "NIP-70", Says: "A protected event is published inside a repost.",
-		Edit:   Edit{"relay/wire/event.go", "return err == nil && embedded.Protected()", "return err != nil && embedded.Protected()"},
+		Edit:   Edit{"relay/wire/event.go", "case embedded.Protected():\n\t\treturn true, nil", "case embedded.Protected():\n\t\treturn false, nil"},
+		Suites: in("relay/wire", "TestEmbedsProtected"),
+	},
+	{
+		Name: "repost-of-what-others-read", Promise: "NIP-70", Says: "A protected event is published in a repost that only a lenient client can read.",
+		Edit:   Edit{"relay/wire/event.go", "return false, errRepost", "return false, nil"},
+		Suites: in("relay/wire", "TestEmbedsProtected"),
+	},
+	{
+		Name: "repost-of-a-repost", Promise: "NIP-70", Says: "A protected event is published two reposts deep.",
+		Edit:   Edit{"relay/wire/event.go", "return embedded.EmbedsProtected()\n", "return false, nil\n"},
 		Suites: in("relay/wire", "TestEmbedsProtected"),
 	},
 }

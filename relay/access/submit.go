@@ -39,7 +39,11 @@ func (p *Policy) MaySubmit(keys []string, ev *wire.Event) error {
 
 // mayPass applies NIP-70, from which nothing is exempt.
 func mayPass(keys []string, ev *wire.Event) error {
-	if ev.EmbedsProtected() { // a repost would publish it anyway
+	protected, err := ev.EmbedsProtected()
+	if err != nil {
+		return err
+	}
+	if protected { // a repost would publish it anyway
 		return wire.Because(wire.Blocked, "a repost must not carry a protected event")
 	}
 	if ev.Protected() && !slices.Contains(keys, ev.PubKey) {

@@ -32,6 +32,7 @@ func TestWhoMayPublish(t *testing.T) {
 		"protected by nobody":            {access.Rules{}, nil, event(alice, 1, protected), wire.AuthRequired},
 		"protected by somebody else":     {access.Rules{}, keys(bob), event(alice, 1, protected), wire.Restricted},
 		"protected by its author":        {access.Rules{}, keys(bob, alice), event(alice, 1, protected), ""},
+		"repost of what is no event":     {access.Rules{}, keys(alice), wire.NewEvent(nostr.Event{PubKey: alice, Kind: 6, Content: " {}"}), wire.Invalid},
 		"repost of a protected event":    {access.Rules{}, keys(alice), repost, wire.Blocked},
 		"a banned author":                {access.Rules{}, nil, event(carol, 1), wire.Blocked},
 		"through a banned key":           {access.Rules{}, keys(alice, carol), event(alice, 1), wire.Blocked},

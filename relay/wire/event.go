@@ -3,6 +3,7 @@ package wire
 import (
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/nbd-wtf/go-nostr"
 )
@@ -77,16 +78,30 @@ func (e *Event) Protected() bool {
 	return ok
 }
 
-// EmbedsProtected reports whether the event is a repost (NIP-18) whose content
-// is an event that only its author may publish (NIP-70). Content that
-// DecodeEvent refuses is no event. It decodes the content each time.
-func (e *Event) EmbedsProtected() bool {
-	if e.Kind != 6 && e.Kind != 16 || !strings.HasPrefix(strings.TrimLeft(e.Content, " \t\r\n"), "{") {
-		return false
+// errRepost is what a repost holds that begins like an event and is none.
+var errRepost = Because(Invalid, "the content of a repost that is a JSON object must be an event")
+
+// EmbedsProtected reports whether the event is a repost (NIP-18) whose content is
+// an event that only its author may publish (NIP-70), or a repost of one. Content
+// that begins as an object and that DecodeEvent refuses is an error, a Reason: others
+// may read an event in it. It decodes the content each time.
+func (e *Event) EmbedsProtected() (bool, error) {
+	if e.Kind != 6 && e.Kind != 16 || !strings.HasPrefix(strings.TrimLeftFunc(e.Content, isBlank), "{") {
+		return false, nil
 	}
 	embedded, err := DecodeEvent([]byte(e.Content))
-	return err == nil && embedded.Protected()
+	switch {
+	case err != nil:
+		return false, errRepost
+	case embedded.Protected():
+		return true, nil
+	default: // each level is shorter than the one around it
+		return embedded.EmbedsProtected()
+	}
 }
+
+// isBlank reports whether some client strips r before it reads JSON.
+func isBlank(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 
 // Address returns "kind:pubkey:d" for a replaceable or addressable event (d is
 // empty for a replaceable one), and "" for any other.

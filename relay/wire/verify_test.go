@@ -138,27 +138,53 @@ func TestEmbedsProtected(t *testing.T) {
 	t.Parallel()
 	protected := string(signed(t, "a \"secret\"", nostr.Tag{"t", "x"}, nostr.Tag{"-"}).Raw())
 	open := string(signed(t, "for everybody", nostr.Tag{"t", "-"}).Raw())
+	repost := func(content string) string {
+		ev := nostr.Event{Kind: 6, CreatedAt: 1, Content: content}
+		require.NoError(t, ev.Sign(nostr.GeneratePrivateKey()))
+		return string(wire.NewEvent(ev).Raw())
+	}
+	const no, yes, bad = "no", "yes", "bad"
 	for _, test := range []struct {
 		kind    int
 		content string
-		want    bool
+		want    string
 	}{
-		{6, protected, true},
-		{16, protected, true},
-		{6, " \t\r\n" + protected + "\n", true},
-		{6, strings.Replace(protected, `{`, `{ "seen" : [1],`, 1), true},
-		{6, strings.Replace(protected, `"-"`, `"\u002d"`, 1), true},
-		{1, protected, false},
-		{7, protected, false},
-		{6, open, false},
-		{6, "", false},
-		{6, " ", false},
-		{6, "[" + protected + "]", false},
-		{6, protected[:len(protected)-1], false}, // not an event
-		{6, protected + "x", false},
-		{6, `{"tags":[["-"]]}`, false},
+		{6, protected, yes},
+		{16, protected, yes},
+		{6, " \t\r\n" + protected + "\n", yes},
+		{6, strings.Replace(protected, `{`, `{ "seen" : [1],`, 1), yes},
+		{6, strings.Replace(protected, `"-"`, `"\u002d"`, 1), yes},
+		{16, repost(protected), yes},
+		{16, repost(repost(protected)), yes},
+		{1, protected, no},
+		{7, protected, no},
+		{6, open, no},
+		{16, repost(open), no},
+		{16, repost(""), no},
+		{6, "", no},
+		{6, " ", no},
+		{6, "[" + protected + "]", no},
+		{1, "{", no},
+		// What others may read as the protected event.
+		{6, strings.Replace(protected, `,"kind":1`, `.0,"kind":1`, 1), bad},
+		{6, strings.Replace(protected, `"kind":1`, `"kind":1,"kind":1`, 1), bad},
+		{6, strings.Replace(protected, `[["t"`, `[[],["t"`, 1), bad},
+		{6, "\u00a0" + protected, bad},
+		{6, "\ufeff\v" + protected, bad},
+		{6, protected[:len(protected)-1], bad},
+		{6, protected + "x", bad},
+		{6, `{"tags":[["-"]]}`, bad},
+		{16, repost("{" + protected), bad},
 	} {
 		e := wire.NewEvent(nostr.Event{Kind: test.kind, Content: test.content})
-		require.Equal(t, test.want, e.EmbedsProtected(), "%d %s", test.kind, test.content)
+		got, err := e.EmbedsProtected()
+		require.Equal(t, test.want == yes, got, "%d %s", test.kind, test.content)
+		if test.want != bad {
+			require.NoError(t, err, "%d %s", test.kind, test.content)
+			continue
+		}
+		var r wire.Reason
+		require.ErrorAs(t, err, &r, "%d %s", test.kind, test.content)
+		require.Equal(t, wire.Invalid, r.Prefix)
 	}
 }
