@@ -22,16 +22,11 @@ func (l lookup) find(ctx context.Context, id string) (*wire.Event, bool, error) 
 	return l.first(ctx, nostr.Filter{IDs: []string{id}})
 }
 
-// listed returns the created_at of the stored list of members of a group (NIP-29).
-func (l lookup) listed(ctx context.Context, group string) (createdAt int64, ok bool, err error) {
-	const list = 39002
-	ev, ok, err := l.first(ctx, nostr.Filter{
-		Kinds: []int{list}, Authors: []string{l.self}, Tags: nostr.TagMap{"d": {group}},
+// told returns what the relay has told of a group by an event of that kind (NIP-29).
+func (l lookup) told(ctx context.Context, kind int, group string) (*wire.Event, bool, error) {
+	return l.first(ctx, nostr.Filter{
+		Kinds: []int{kind}, Authors: []string{l.self}, Tags: nostr.TagMap{"d": {group}},
 	})
-	if !ok || err != nil {
-		return 0, false, err
-	}
-	return int64(ev.CreatedAt), true, nil
 }
 
 // members returns the stored list of the relay's members (NIP-43).

@@ -32,7 +32,7 @@ func newPermissions(ctx context.Context, c config.Config, key identity, s store.
 		return nil, err
 	}
 	groups, err := group.NewScribe(group.ScribeOptions{
-		Book: book, Append: s.Append, Stored: look.listed, Now: time.Now, Logger: log,
+		Book: book, Append: s.Append, Stored: look.told, Now: time.Now, Logger: log,
 	})
 	if err != nil {
 		return nil, err

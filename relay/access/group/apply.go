@@ -94,11 +94,12 @@ func (b *Book) created(row *control.Row) Change {
 	m := metaOf(row.Tags)
 	g.found(row, m)
 	b.insert(g)
+	b.attest(g, "", m.attested)
 	if m.parent != "" {
 		b.place(g.id, m.parent)
 	}
 	b.any.Store(true)
-	b.dirty.set(g.id)
+	b.dirty.set(g.id, false)
 	// Nobody is told that there is a hidden group.
 	return Change{Group: g.id, Everyone: m.private && !m.hidden}
 }
@@ -106,11 +107,16 @@ func (b *Book) created(row *control.Row) Change {
 // forget ends every membership of a key that vanished (NIP-62), and returns the
 // hidden groups among them.
 func (b *Book) forget(key string) (hidden []string) {
-	for _, g := range b.membershipsOf(key) {
+	member, attested := b.forgetKey(key)
+	for _, g := range attested {
+		g.unattest()
+		b.dirty.set(g.id, true)
+	}
+	for _, g := range member {
 		if g.forget(key) {
 			hidden = append(hidden, g.id)
 		}
-		b.dirty.set(g.id)
+		b.dirty.set(g.id, g.isCorrected())
 	}
 	slices.Sort(hidden)
 	return hidden
@@ -119,10 +125,19 @@ func (b *Book) forget(key string) (hidden []string) {
 func (g *group) forget(key string) (hidden bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.corrected = g.corrected || g.privilegedLocked(key)
 	delete(g.roles, key)
 	delete(g.privileged, key)
-	g.peopled++ // the list that was written last is out of date
 	return g.meta.hidden
+}
+
+// unattest takes the key out of the metadata that made the parent the parent.
+func (g *group) unattest() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	m := *g.meta
+	m.attested = ""
+	g.meta, g.corrected = &m, true
 }
 
 func (b *Book) insert(g *group) {
@@ -135,18 +150,20 @@ func (b *Book) insert(g *group) {
 }
 
 func (b *Book) changed(g *group, row *control.Row) (Change, error) {
-	change := Change{Group: g.id}
+	change, attested := Change{Group: g.id}, g.standing("").meta.attested
 	var ok bool
 	switch row.Type {
 	case control.GroupEdited:
 		m := metaOf(row.Tags)
 		if change.Everyone, ok = g.edit(row, m); ok {
 			b.place(g.id, m.parent)
+			b.attest(g, attested, m.attested)
 		}
 	case control.GroupDeleted:
 		var members []string
 		if members, change.Everyone, ok = g.delete(); ok {
 			b.deleted(g, members)
+			b.attest(g, attested, "")
 		}
 		if !change.Everyone {
 			change.Keys = members
@@ -172,8 +189,13 @@ func (b *Book) changed(g *group, row *control.Row) (Change, error) {
 	if !ok {
 		return Change{}, ErrRow
 	}
-	if row.Type == control.GroupPut || row.Type == control.GroupRemoved {
-		b.dirty.set(g.id)
+	switch corrected := g.isCorrected(); row.Type {
+	case control.GroupPut, control.GroupRemoved:
+		b.dirty.set(g.id, corrected)
+	case control.GroupEdited:
+		if corrected {
+			b.dirty.set(g.id, true)
+		}
 	}
 	return change, nil
 }
@@ -182,7 +204,8 @@ func (b *Book) changed(g *group, row *control.Row) (Change, error) {
 func (b *Book) deleted(g *group, members []string) {
 	b.dirty.clear(g.id)
 	for _, child := range b.under(g.id) {
-		b.find(child).orphan()
+		g := b.find(child)
+		b.attest(g, g.orphan(), "")
 		b.place(child, "")
 	}
 	b.place(g.id, "")
@@ -221,12 +244,15 @@ func (g *group) edit(row *control.Row, m *meta) (closes, ok bool) {
 	return m.private && !old.private || m.hidden && !old.hidden, true
 }
 
-func (g *group) orphan() {
+// orphan makes g a root, and returns who had made the parent the parent.
+func (g *group) orphan() (attested string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	m := *g.meta
+	attested = m.attested
 	m.parent, m.attested = "", ""
 	g.meta = &m
+	return attested
 }
 
 // delete forgets everything but what is hidden, and returns who was a member. Of

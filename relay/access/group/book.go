@@ -51,6 +51,8 @@ type Book struct {
 	// +checklocks:mu
 	members ties // the groups that live, by the keys of their members
 	// +checklocks:mu
+	attested ties // the same, by the keys that their metadata name with the parent
+	// +checklocks:mu
 	parents map[string]string // group -> its parent; both live
 	// +checklocks:mu
 	children map[string]map[string]struct{} // the same, the other way round
@@ -68,6 +70,7 @@ func New(o Options) (*Book, error) {
 		groups:    map[string]*group{},
 		creators:  map[string]int{},
 		members:   ties{},
+		attested:  ties{},
 		parents:   map[string]string{},
 		children:  map[string]map[string]struct{}{},
 	}

@@ -54,17 +54,25 @@ func (d *draft) event(kind int, stamp int64, tags nostr.Tags) {
 
 // state adds the addressable event of kind about the group id.
 func (d *draft) state(kind int, stamp int64, id string, tags nostr.Tags) {
-	d.event(kind, stamp, slices.Insert(slices.Clone(tags), 0, nostr.Tag{"d", id}))
+	d.event(kind, stamp, stateTags(id, tags))
 }
 
-// staff adds 39001. The order of the tags is that of the keys.
+func stateTags(id string, tags nostr.Tags) nostr.Tags {
+	return slices.Insert(slices.Clone(tags), 0, nostr.Tag{"d", id})
+}
+
+// staff adds 39001.
 func (d *draft) staff(stamp int64, id string, staff map[string][]string) {
-	var tags nostr.Tags
+	d.state(kindAdmins, stamp, id, staffTags(staff))
+}
+
+// staffTags returns the tags of 39001, in the order of the keys.
+func staffTags(staff map[string][]string) (tags nostr.Tags) {
 	for key, roles := range staff {
 		tags = append(tags, append(nostr.Tag{"p", key}, roles...))
 	}
 	slices.SortFunc(tags, func(a, b nostr.Tag) int { return slices.Compare(a, b) })
-	d.state(kindAdmins, stamp, id, tags)
+	return tags
 }
 
 func (d *draft) done() (Effect, error) {

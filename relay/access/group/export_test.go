@@ -28,6 +28,9 @@ func (b *Book) Dump() string {
 	for _, key := range slices.Sorted(maps.Keys(b.members)) {
 		fmt.Fprintf(&out, "%s in %v\n", key, groupsOf(b.members[key]))
 	}
+	for _, key := range slices.Sorted(maps.Keys(b.attested)) {
+		fmt.Fprintf(&out, "%s attests %v\n", key, groupsOf(b.attested[key]))
+	}
 	return out.String()
 }
 
@@ -49,8 +52,8 @@ func (g *group) dump() string {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s deleted=%t stamp=%d peopled=%d turned=%d scope=%d epoch=%d removed=%v %v %+v\n",
-		g.id, g.deleted, g.stamp, g.peopled, g.turned, g.scope.Epoch(), g.epoch, g.removed, g.meta.tags(), *g.meta)
+	fmt.Fprintf(&out, "%s deleted=%t stamp=%d peopled=%d turned=%d corrected=%t scope=%d epoch=%d removed=%v %v %+v\n",
+		g.id, g.deleted, g.stamp, g.peopled, g.turned, g.corrected, g.scope.Epoch(), g.epoch, g.removed, g.meta.tags(), *g.meta)
 	for _, key := range slices.Sorted(maps.Keys(g.roles)) {
 		fmt.Fprintf(&out, "  %s %q %t\n", key, g.roles[key], g.privilegedLocked(key))
 	}

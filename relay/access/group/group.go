@@ -40,6 +40,8 @@ type group struct {
 	// +checklocks:mu
 	turned int64 // stamp of the edit that changed private or hidden last; 0 for none
 	// +checklocks:mu
+	corrected bool // whether a Scribe tells of the state: it may be told in the wrong order
+	// +checklocks:mu
 	peopled int64 // stamp of the newest change of who is a member
 }
 
@@ -85,6 +87,13 @@ func (g *group) standing(key string) standing {
 		s.rank = rankOf(s.roles)
 	}
 	return s
+}
+
+// isCorrected reports whether a key vanished of which the relay has told.
+func (g *group) isCorrected() bool {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.corrected
 }
 
 // size returns how many members there are.

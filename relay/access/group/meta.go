@@ -45,7 +45,7 @@ func (m *meta) supports(kind int) bool {
 }
 
 // equal reports whether both say the same.
-func (m *meta) equal(o *meta) bool { return slices.EqualFunc(m.tags(), o.tags(), slices.Equal) }
+func (m *meta) equal(o *meta) bool { return sameTags(m.tags(), o.tags()) }
 
 // turns reports whether one of both closes to readers what the other leaves open.
 func (m *meta) turns(o *meta) bool { return m.private != o.private || m.hidden != o.hidden }

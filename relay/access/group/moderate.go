@@ -107,7 +107,7 @@ func (r *request) pin(ctx context.Context) (Effect, error) {
 			return Effect{}, err
 		}
 	}
-	if slices.EqualFunc(pins, r.group.pinned(), slices.Equal) {
+	if sameTags(pins, r.group.pinned()) {
 		return Effect{}, duplicate("that is pinned already, and nothing else")
 	}
 	d := r.draft()

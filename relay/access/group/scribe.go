@@ -24,8 +24,9 @@ type ScribeOptions struct {
 	Book *Book
 	// Append commits events; it blocks until they are durable.
 	Append func(ctx context.Context, writes []store.Write) []store.Outcome
-	// Stored returns the created_at of the stored list of members of a group.
-	Stored func(ctx context.Context, id string) (createdAt int64, ok bool, err error)
+	// Stored returns what the relay has told of the state of a group: the stored
+	// event of that kind.
+	Stored func(ctx context.Context, kind int, id string) (ev *wire.Event, ok bool, err error)
 	Now    func() time.Time
 	Logger *slog.Logger
 }
@@ -33,6 +34,11 @@ type ScribeOptions struct {
 // Scribe writes the lists of members (kind 39002) of groups whose members have
 // changed: the first change of a group at once, then one list a second at most. A
 // list has as many p tags as there are members, but not more than MaxListed.
+//
+// With the list it writes the metadata (39000) and the admins (39001) of a group in
+// which these name a key that has vanished: nobody else does, since no request about
+// the group has changed them. They are looked at again with each later change, which
+// may have been told with an earlier created_at.
 //
 // A list that was not written is tried again, later and later. When several
 // replicas run, each writes; the newest list stays.
@@ -49,6 +55,7 @@ type Scribe struct {
 type entry struct {
 	at    time.Time     // not before
 	dirty bool          // the list is out of date
+	state bool          // the metadata or the admins may be so too
 	wait  time.Duration // what the last try that failed waits; 0 when none did
 }
 
@@ -61,8 +68,8 @@ func NewScribe(o ScribeOptions) (*Scribe, error) {
 }
 
 // Run writes lists until ctx ends. Groups that have changed before it begins,
-// which are all after the book was rebuilt, get a list only when the stored one is
-// older than the change. One Run at a time.
+// which are all after the book was rebuilt, get a list only when the stored one says
+// something else. One Run at a time.
 func (s *Scribe) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -86,8 +93,8 @@ func (s *Scribe) Run(ctx context.Context) {
 // look takes in what is marked.
 func (s *Scribe) look(ctx context.Context) {
 	ids := s.opt.Book.dirty.take()
-	for id := range ids {
-		if s.first && s.current(ctx, id) {
+	for id, state := range ids {
+		if s.first && s.current(ctx, id, state) {
 			continue
 		}
 		e := s.due[id]
@@ -95,19 +102,40 @@ func (s *Scribe) look(ctx context.Context) {
 			e = &entry{at: s.opt.Now()}
 			s.due[id] = e
 		}
-		e.dirty = true
+		e.dirty, e.state = true, e.state || state
 	}
 	s.first = false
 }
 
-// current reports whether the stored list is no older than the group's members.
-func (s *Scribe) current(ctx context.Context, id string) bool {
-	stamp, ok := s.opt.Book.peopled(id)
-	if !ok {
+// current reports whether what is stored is true.
+func (s *Scribe) current(ctx context.Context, id string, state bool) bool {
+	stored, _, err := s.opt.Stored(ctx, kindMembers, id)
+	if err != nil || !s.opt.Book.lists(id, stored) {
+		return false
+	}
+	if !state {
 		return true
 	}
-	at, stored, err := s.opt.Stored(ctx, id)
-	return err == nil && stored && at >= stamp
+	wrong, err := s.corrections(ctx, id)
+	return err == nil && len(wrong) == 0
+}
+
+// corrections returns what has to be told anew of the metadata and the admins.
+func (s *Scribe) corrections(ctx context.Context, id string) (events []*wire.Event, err error) {
+	for _, kind := range []int{kindMetadata, kindAdmins} {
+		stored, _, err := s.opt.Stored(ctx, kind, id)
+		if err != nil {
+			return nil, err
+		}
+		ev, err := s.opt.Book.correct(kind, id, stored)
+		if err != nil {
+			return nil, err
+		}
+		if ev != nil {
+			events = append(events, ev)
+		}
+	}
+	return events, nil
 }
 
 // write writes lists that are due, a batch at most, and reports whether there may
@@ -132,26 +160,34 @@ func (s *Scribe) write(ctx context.Context) bool {
 	var written []string
 	for _, id := range ids {
 		// From here on a change marks the group again.
-		ev, ok, err := s.list(ctx, id)
+		write, ok, err := s.list(ctx, id, s.due[id].state)
 		switch {
 		case err != nil:
 			s.later(ctx, id, err)
 		case !ok:
 			delete(s.due, id)
 		default:
-			writes, written = append(writes, store.Write{Event: ev}), append(written, id)
+			writes, written = append(writes, write), append(written, id)
 		}
 	}
 	s.commit(ctx, written, writes)
 	return true
 }
 
-func (s *Scribe) list(ctx context.Context, id string) (*wire.Event, bool, error) {
-	at, _, err := s.opt.Stored(ctx, id)
+func (s *Scribe) list(ctx context.Context, id string, state bool) (w store.Write, ok bool, err error) {
+	stored, ok, err := s.opt.Stored(ctx, kindMembers, id)
 	if err != nil {
-		return nil, false, err
+		return w, false, err
 	}
-	return s.opt.Book.memberList(id, at)
+	after := int64(0)
+	if ok {
+		after = int64(stored.CreatedAt)
+	}
+	if w.Event, ok, err = s.opt.Book.memberList(id, after); !ok || err != nil || !state {
+		return w, ok, err
+	}
+	w.Also, err = s.corrections(ctx, id)
+	return w, err == nil, err
 }
 
 func (s *Scribe) commit(ctx context.Context, ids []string, writes []store.Write) {

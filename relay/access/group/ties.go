@@ -25,11 +25,25 @@ func (t ties) take(key string) []*group {
 	return groups
 }
 
-// membershipsOf takes out the groups of a key.
-func (b *Book) membershipsOf(key string) []*group {
+// forgetKey takes out the groups of a key: where it is a member, and whose
+// metadata name it.
+func (b *Book) forgetKey(key string) (member, attested []*group) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.members.take(key)
+	return b.members.take(key), b.attested.take(key)
+}
+
+// attest keeps which key the metadata of g name, "" for none.
+func (b *Book) attest(g *group, old, now string) {
+	if old == now {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.attested.remove(old, g)
+	if now != "" {
+		b.attested.add(now, g)
+	}
 }
 
 // enter and leave keep in which groups a key is a member.
