@@ -136,7 +136,9 @@ func (r *Relay) webOptions() web.Options {
 	return web.Options{
 		Config: r.current, Socket: p.conns, Gate: p.conns.Gate, Metrics: p.metrics.Handler(), Ready: r.readiness,
 		Manager:  manage.New(manage.Options{Access: p.policy, Store: p.store, Progress: p.follower, Now: time.Now, Logger: r.log}),
-		Verifier: nip98.New(nip98.Options{Now: time.Now, Ledger: nip98.NewMemory(tokens, time.Now), Bases: r.bases}),
+		Verifier: nip98.New(nip98.Options{
+			Now: time.Now, Since: time.Now(), Ledger: nip98.NewMemory(tokens, time.Now), Bases: r.bases,
+		}),
 		Logger:   r.log, Version: r.version, Self: r.key.public,
 	}
 }

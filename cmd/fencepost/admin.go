@@ -107,7 +107,8 @@ func call(ctx context.Context, key, address string, body []byte) (result json.Ra
 			return err
 		}
 		request.Header.Set("Content-Type", "application/nostr+json+rpc")
-		authorization, err := nip98.Header(key, http.MethodPost, address, body, time.Now())
+		// A relay that has just started takes no token of this second.
+		authorization, err := nip98.Header(key, http.MethodPost, address, body, time.Now().Add(time.Second))
 		if err != nil {
 			return err
 		}

@@ -82,7 +82,8 @@ func (r *relay) manage(t *testing.T, method string, params ...any) json.RawMessa
 
 func token(t *testing.T, key, url, body string) string {
 	t.Helper()
-	h, err := nip98.Header(key, http.MethodPost, url, []byte(body), time.Now())
+	// A relay that has just started takes none of this second.
+	h, err := nip98.Header(key, http.MethodPost, url, []byte(body), time.Now().Add(time.Second))
 	require.NoError(t, err)
 	return h
 }
@@ -104,6 +105,8 @@ func TestRefusedCallsSayWhy(t *testing.T) {
 	require.Equal(t, http.StatusOK, r.post(t, rpc, used, list).status)
 	tomorrow, err := nip98.Header(operatorKey, http.MethodPost, page, []byte(list), time.Now().Add(24*time.Hour))
 	require.NoError(t, err)
+	before, err := nip98.Header(operatorKey, http.MethodPost, page, []byte(list), time.Now().Add(-50*time.Second))
+	require.NoError(t, err)
 	get, err := nip98.Header(operatorKey, http.MethodGet, page, []byte(list), time.Now())
 	require.NoError(t, err)
 	for name, row := range map[string]struct {
@@ -120,6 +123,7 @@ func TestRefusedCallsSayWhy(t *testing.T) {
 		"another method":    {rpc, get, list, 401, "invalid"},
 		"another body":      {rpc, good(`{"method":"listblockedips"}`), list, 401, "invalid"},
 		"another time":      {rpc, tomorrow, list, 401, "invalid"},
+		"before the start":  {rpc, before, list, 401, "invalid"},
 		"used before":       {rpc, used, list, 401, "invalid"},
 		"not the operator":  {rpc, token(t, strings.Repeat("3", 64), page, list), list, 403, "restricted"},
 		"another content":   {"application/json", good(list), list, 415, "unsupported"},

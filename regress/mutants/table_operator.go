@@ -37,6 +37,11 @@ var operatorMutants = []Mutant{
 		Suites: in(nip98, "TestATokenIsGoodOnceWithinItsWindow"),
 	},
 	{
+		Name: "token-from-before", Promise: "NIP-98", Says: "A token that was used is good again after a restart.",
+		Edit:   Edit{verify, "time.Unix(int64(e.CreatedAt), 0).Before(v.o.Since)", "time.Unix(int64(e.CreatedAt)+1, 0).Before(v.o.Since)"},
+		Suites: in(nip98, "TestATokenFromBeforeTheLedgerBeganIsRefused"),
+	},
+	{
 		Name: "token-future", Promise: "NIP-98", Says: "Tokens can be made for later.",
 		Edit:   Edit{verify, "|| distance < -seconds", ""},
 		Suites: in(nip98, "TestATokenIsGoodOnceWithinItsWindow"),

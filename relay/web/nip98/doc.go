@@ -10,5 +10,8 @@
 // of those whom the caller's function lets in. Ledgers that replicas share keep a
 // token from being used once on each of them.
 //
+// created_at has seconds only, so a token of the second in which the ledger began
+// is refused with the older ones.
+//
 // A Verifier may be used from any goroutine. It blocks as long as its Ledger does.
 package nip98

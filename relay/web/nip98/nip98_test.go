@@ -233,6 +233,27 @@ func TestATokenIsGoodOnceWithinItsWindow(t *testing.T) {
 	})
 }
 
+// What the ledger of one process remembers does not outlive it.
+func TestATokenFromBeforeTheLedgerBeganIsRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		<-time.After(700 * time.Millisecond)
+		restarted := nip98.New(nip98.Options{
+			Now: time.Now, Since: time.Now(), Ledger: nip98.NewMemory(10, time.Now),
+			Bases: func(*http.Request) []string { return []string{"https://relay.example"} },
+		})
+		before, err := nip98.Header(key, "GET", address, nil, time.Now())
+		require.NoError(t, err)
+		_, err = restarted.Verify(request("GET", address, before), nil, nil)
+		requireRefused(t, err, http.StatusUnauthorized, "started")
+		<-time.After(time.Second)
+		after, err := nip98.Header(key, "GET", address, nil, time.Now())
+		require.NoError(t, err)
+		_, err = restarted.Verify(request("GET", address, after), nil, nil)
+		require.NoError(t, err)
+	})
+}
+
 // A request that was checked in time and comes to the ledger after the window is
 // refused: who used the token in time may be forgotten.
 func TestATokenThatComesToTheLedgerTooLateIsNotGood(t *testing.T) {

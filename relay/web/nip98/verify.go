@@ -19,10 +19,13 @@ type Ledger interface {
 	Seen(ctx context.Context, id string, until time.Time) (first bool, err error)
 }
 
-// Options make a Verifier. All must be set.
+// Options make a Verifier. All but Since must be set.
 type Options struct {
 	Now    func() time.Time
 	Ledger Ledger
+	// Since is when the ledger began to remember: a token that was made before may
+	// have been used, and is refused. Zero for one that never forgot.
+	Since time.Time
 	// Bases returns the URLs (http, https, ws or wss) under which clients reach
 	// what serves r; scheme and host count, path and query are those of r.
 	Bases func(r *http.Request) []string
@@ -64,6 +67,9 @@ func (v *Verifier) check(e *wire.Event, r *http.Request, body []byte) error {
 	}
 	if distance := v.o.Now().Unix() - int64(e.CreatedAt); distance > seconds || distance < -seconds {
 		return invalid("the token's created_at is more than 60 seconds from now")
+	}
+	if time.Unix(int64(e.CreatedAt), 0).Before(v.o.Since) {
+		return invalid("the token was made before this relay started; make a new one")
 	}
 	if u, _ := e.Tag("u"); !names(u, r, v.o.Bases(r)) {
 		return invalid("the token's u tag is not the URL of this request")
