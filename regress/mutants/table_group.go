@@ -151,7 +151,7 @@ var groupMutants = []Mutant{
 	},
 	{
 		Name: "group-deletion-proves-hidden", Promise: "NIP-29", Says: "The end of a hidden group is told to those who asked for it in vain.",
-		Edit:   Edit{groups + "/apply.go", "return members, !secret, true", "return members, true, true"},
+		Edit:   Edit{groups + "/fold.go", "return members, !secret, true", "return members, true, true"},
 		Suites: in(groups, "TestWhoseSubscriptionsARowCloses"),
 	},
 	{
@@ -176,7 +176,7 @@ var groupMutants = []Mutant{
 	},
 	{
 		Name: "group-codes-never-end", Promise: "NIP-29", Says: "A code goes on admitting after its invitation was deleted.",
-		Edit:   Edit{groups + "/apply.go", "if row.Undo {", "if false {"},
+		Edit:   Edit{groups + "/fold.go", "if row.Undo {", "if false {"},
 		Suites: in(groups, "TestDeletingAnInvitationEndsItsCodes"),
 	},
 	{
@@ -246,7 +246,7 @@ var groupMutants = []Mutant{
 	},
 	{
 		Name: "group-turns-all-the-time", Promise: "NIP-29", Says: "An admin who turns a group private and back keeps the relay from passing on events.",
-		Edit:   Edit{groups + "/apply.go", "\t\tg.turned = row.Stamp\n", "\t\tg.turned = 0\n"},
+		Edit:   Edit{groups + "/fold.go", "\t\tg.turned = row.Stamp\n", "\t\tg.turned = 0\n"},
 		Suites: in(groups, "TestTurningAGroupIsNotDoneAllTheTime"),
 	},
 	{
@@ -256,7 +256,7 @@ var groupMutants = []Mutant{
 	},
 	{
 		Name: "group-removed-joins", Promise: "NIP-29", Says: "Who was removed comes back with the code it had.",
-		Edit:   Edit{groups + "/apply.go", "g.barLocked(row.Key, row.Bar)", "g.barLocked(row.Key, false)"},
+		Edit:   Edit{groups + "/fold.go", "g.barLocked(row.Key, row.Bar)", "g.barLocked(row.Key, false)"},
 		Suites: in(groups, "TestWhoWasRemovedCannotJoin"),
 	},
 	{
@@ -286,7 +286,7 @@ var groupMutants = []Mutant{
 	},
 	{
 		Name: "scribe-names-vanished", Promise: "NIP-62", Says: "The list of admins names a key that vanished.",
-		Edit:   Edit{groups + "/apply.go", "\tg.corrected = g.corrected || g.privilegedLocked(key)\n", ""},
+		Edit:   Edit{groups + "/fold.go", "\tg.corrected = g.corrected || g.privilegedLocked(key)\n", ""},
 		Suites: in(groups, "TestWhatNamesAVanishedKeyIsToldAnew"),
 	},
 	{
