@@ -51,7 +51,8 @@ func (o Options) withDefaults() Options {
 }
 
 const (
-	lockTimeout    = 2 * time.Second // also for a transaction that is idle, and for TCP without an answer
+	lockTimeout    = 2 * time.Second     // also for TCP without an answer
+	idleTimeout    = 3 * lockTimeout / 4 // of a transaction: a stopped holder is gone before those who wait give up
 	connectTimeout = 5 * time.Second
 )
 
@@ -70,13 +71,13 @@ func parse(url string, o Options) (*pgxpool.Config, error) {
 	c.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		return dialer.DialContext(ctx, network, addr)
 	}
-	milliseconds := strconv.FormatInt(lockTimeout.Milliseconds(), 10)
+	milliseconds := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	for name, value := range map[string]string{
 		"application_name":                    "fencepost",
 		"default_transaction_isolation":       "read committed",
-		"idle_in_transaction_session_timeout": milliseconds,
-		"lock_timeout":                        milliseconds,
-		"tcp_user_timeout":                    milliseconds,
+		"idle_in_transaction_session_timeout": milliseconds(idleTimeout),
+		"lock_timeout":                        milliseconds(lockTimeout),
+		"tcp_user_timeout":                    milliseconds(lockTimeout),
 		"enable_seqscan":                      "off",
 		"enable_bitmapscan":                   "off",
 		"enable_hashjoin":                     "off",
