@@ -76,7 +76,8 @@ type parts struct {
 func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions, start store.Position, log *slog.Logger) *parts {
 	p := &parts{permissions: may, store: s, registry: registry.New(), index: index.New(), metrics: metrics.New()}
 	p.cut(access.CutterOptions{Connections: p.registry, Index: p.index, Metrics: p.metrics})
-	p.purge = newPurge(s, may.self, p.cutter, log)
+	p.purge = newPurge(s, may.self, may.left, p.cutter, log)
+	may.left = nil
 	p.follower = outbox.New(outbox.Options{
 		Log: s, Index: p.index, Access: p.policy, Controls: p.purge, Metrics: p.metrics, Now: time.Now, Logger: log, Start: start,
 	})
@@ -135,11 +136,11 @@ func (r *Relay) webOptions() web.Options {
 	p := r.parts
 	return web.Options{
 		Config: r.current, Socket: p.conns, Gate: p.conns.Gate, Metrics: p.metrics.Handler(), Ready: r.readiness,
-		Manager:  manage.New(manage.Options{Access: p.policy, Store: p.store, Progress: p.follower, Now: time.Now, Logger: r.log}),
+		Manager: manage.New(manage.Options{Access: p.policy, Store: p.store, Progress: p.follower, Now: time.Now, Logger: r.log}),
 		Verifier: nip98.New(nip98.Options{
 			Now: time.Now, Since: time.Now(), Ledger: nip98.NewMemory(tokens, time.Now), Bases: r.bases,
 		}),
-		Logger:   r.log, Version: r.version, Self: r.key.public,
+		Logger: r.log, Version: r.version, Self: r.key.public,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 
+	"fencepost/relay/access"
 	"fencepost/relay/outbox"
 	"fencepost/relay/store"
 )
@@ -13,8 +14,29 @@ func Sockets(log *slog.Logger, descriptors, connections int) int {
 	return (&Relay{log: log}).sockets(descriptors, connections)
 }
 
-// Purge returns what is told of control rows that were applied, and what erases.
-func Purge(s store.Store, self string, next outbox.Controls) (controls outbox.Controls, run func(ctx context.Context)) {
-	p := newPurge(s, self, next, slog.New(slog.DiscardHandler))
-	return p, p.run
+// Purge returns what is told of control rows that were applied, and what erases,
+// beginning with what the rows say that stand in s when begin is called.
+func Purge(
+	s store.Store, self string, next outbox.Controls,
+) (controls outbox.Controls, begin func(ctx context.Context) error, run func(ctx context.Context)) {
+	p := newPurge(s, self, nil, next, slog.New(slog.DiscardHandler))
+	begin = func(ctx context.Context) error {
+		rows, err := s.ReadControl(ctx, 0, 1000)
+		for i := range rows {
+			if x, ok, bad := erasureOf(&rows[i], self); ok {
+				p.left = append(p.left, x)
+			} else if bad != nil {
+				return bad
+			}
+		}
+		return err
+	}
+	return p, begin, p.run
+}
+
+// Outstanding returns what a start finds to be erased.
+func Outstanding(ctx context.Context, s store.Store) ([]store.Erasure, error) {
+	p := &permissions{policy: access.New(access.Options{})}
+	err := p.rebuild(ctx, s)
+	return p.left, err
 }

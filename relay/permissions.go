@@ -14,7 +14,8 @@ import (
 
 // permissions are who may do what.
 type permissions struct {
-	self   string // the relay's public key, hex
+	self   string          // the relay's public key, hex
+	left   []store.Erasure // that the rows say, as of the start
 	policy *access.Policy
 	book   *group.Book
 	cutter *access.Cutter
@@ -47,7 +48,7 @@ func newPermissions(ctx context.Context, c config.Config, key identity, s store.
 	return p, p.rebuild(ctx, s)
 }
 
-// rebuild applies all control rows.
+// rebuild applies all control rows, and keeps what they say is to be erased.
 func (p *permissions) rebuild(ctx context.Context, s store.Store) error {
 	const page = 1000
 	for after := store.Position(0); ; {
@@ -58,6 +59,13 @@ func (p *permissions) rebuild(ctx context.Context, s store.Store) error {
 		for i := range rows {
 			if _, err := p.policy.Apply(&rows[i]); err != nil {
 				return err
+			}
+			x, ok, err := erasureOf(&rows[i], p.self)
+			if err != nil {
+				return err
+			}
+			if ok {
+				p.left = append(p.left, x)
 			}
 		}
 		after = rows[len(rows)-1].Position

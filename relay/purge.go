@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"fencepost/relay/access/control"
@@ -22,20 +23,25 @@ const (
 )
 
 // purge removes from the store what requests to vanish (NIP-62) and deleted groups
-// (NIP-29) have left there. Nobody sees that any more, so there is time: it reads
-// the control rows, all of them after each start, and erases again what one of them
-// says, which finds little when it was done before.
+// (NIP-29) have left there. Nobody sees that any more, so there is time. After each
+// start it carries out again what all control rows say, which finds little when it
+// was done before.
 type purge struct {
 	// Set at construction, never changed.
 	store store.Store
 	self  string          // the relay's public key, hex
 	next  outbox.Controls // who applies control rows
 	log   *slog.Logger
-	wake  chan struct{} // a control row was applied; capacity 1, never closed
+	wake  chan struct{} // there is something to do; capacity 1, never closed
+
+	mu sync.Mutex // guards the field below; never held across I/O, a callback or another lock
+	// +checklocks:mu
+	left []store.Erasure // to be done, in the order of the rows
 }
 
-func newPurge(s store.Store, self string, next outbox.Controls, log *slog.Logger) *purge {
-	return &purge{store: s, self: self, next: next, log: log, wake: make(chan struct{}, 1)}
+// newPurge returns a purge that begins with left.
+func newPurge(s store.Store, self string, left []store.Erasure, next outbox.Controls, log *slog.Logger) *purge {
+	return &purge{store: s, self: self, left: left, next: next, log: log, wake: make(chan struct{}, 1)}
 }
 
 // Apply implements outbox.Controls.
@@ -43,66 +49,81 @@ func (p *purge) Apply(ctx context.Context, e *store.Entry) error {
 	if err := p.next.Apply(ctx, e); err != nil {
 		return err
 	}
+	x, ok, err := erasureOf(e, p.self)
+	if ok {
+		p.add(x)
+	}
+	return err
+}
+
+func (p *purge) add(x store.Erasure) {
+	p.mu.Lock()
+	p.left = append(p.left, x)
+	p.mu.Unlock()
 	select {
 	case p.wake <- struct{}{}:
 	default:
 	}
-	return nil
 }
 
 // run erases until ctx ends.
 func (p *purge) run(ctx context.Context) {
-	done, backoff := store.Position(0), time.Second
+	backoff := time.Second
 	for ctx.Err() == nil {
-		at, err := p.step(ctx, done)
-		switch {
-		case err != nil && ctx.Err() == nil:
-			p.log.Error("cannot erase", "position", done, "err", err)
-			rest(ctx, rand.N(backoff)+backoff/2)
-			backoff = min(2*backoff, purgePatience)
-			continue
-		case at == done:
+		x, ok := p.first()
+		if !ok {
 			select {
 			case <-p.wake:
 			case <-ctx.Done():
 			}
+			continue
 		}
-		done, backoff = at, time.Second
-	}
-}
-
-// step carries out the control rows that follow position done, and returns the
-// last.
-func (p *purge) step(ctx context.Context, done store.Position) (store.Position, error) {
-	const page = 256
-	rows, err := p.store.ReadControl(ctx, done, page)
-	if err != nil {
-		return done, err
-	}
-	for i := range rows {
-		row, err := control.Decode(rows[i].Control.Data)
-		if err != nil {
-			return done, fmt.Errorf("row %d: %w", rows[i].Position, err)
-		}
-		if x, ok := p.erasure(&row); ok {
-			if err := p.erase(ctx, x); err != nil {
-				return done, err
+		if err := p.erase(ctx, x); err != nil {
+			if ctx.Err() == nil {
+				p.log.Error("cannot erase", "err", err)
 			}
+			rest(ctx, rand.N(backoff)+backoff/2)
+			backoff = min(2*backoff, purgePatience)
+			continue
 		}
-		done = rows[i].Position
+		p.done()
+		backoff = time.Second
 	}
-	return done, nil
 }
 
-// erasure returns what a row says is to be removed.
-func (p *purge) erasure(r *control.Row) (x store.Erasure, ok bool) {
+// first returns what is next to be done.
+func (p *purge) first() (x store.Erasure, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.left) == 0 {
+		return store.Erasure{}, false
+	}
+	return p.left[0], true
+}
+
+// done takes that out.
+func (p *purge) done() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left = p.left[1:]; len(p.left) == 0 {
+		p.left = nil
+	}
+}
+
+// erasureOf returns what a control row says is to be removed; ok is false for one
+// that says nothing of the kind.
+func erasureOf(e *store.Entry, self string) (x store.Erasure, ok bool, err error) {
+	r, err := control.Decode(e.Control.Data)
+	if err != nil {
+		return store.Erasure{}, false, fmt.Errorf("row %d: %w", e.Position, err)
+	}
 	switch r.Type {
 	case control.KeyVanished:
-		return store.Erasure{Author: r.Key, Until: r.Until, Cause: store.CauseVanished}, true
+		return store.Erasure{Author: r.Key, Until: r.Until, Cause: store.CauseVanished}, true, nil
 	case control.GroupDeleted:
-		return store.Erasure{Group: r.Group, Self: p.self, Cause: store.CauseOperator}, true
+		return store.Erasure{Group: r.Group, Self: self, Cause: store.CauseOperator}, true, nil
 	default:
-		return store.Erasure{}, false
+		return store.Erasure{}, false, nil
 	}
 }
 

@@ -39,17 +39,22 @@ func (c *counted) Erase(ctx context.Context, x store.Erasure, most int) (int, er
 }
 
 // purged runs test with a purge over a fake store. apply tells the purge that a
-// row was applied.
+// newest row was applied.
 func purged(t *testing.T, test func(t *testing.T, s *counted, apply func() error, next *applier, begin func())) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s, next := &counted{Fake: storetest.NewFake(time.Now)}, &applier{}
-		controls, run := relay.Purge(s, storetest.Key(9), next)
+		controls, rebuild, run := relay.Purge(s, storetest.Key(9), next)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		begun := false
-		test(t, s, func() error { return controls.Apply(ctx, &store.Entry{}) }, next, func() {
+		test(t, s, func() error {
+			rows, err := s.ReadControl(ctx, 0, 1000)
+			require.NoError(t, err)
+			return controls.Apply(ctx, &rows[len(rows)-1])
+		}, next, func() {
 			begun = true
+			require.NoError(t, rebuild(ctx))
 			go func() {
 				defer close(done)
 				run(ctx)
@@ -109,6 +114,20 @@ func TestWhatIsOutstandingIsErasedAtTheStart(t *testing.T) {
 	})
 }
 
+// The rows are read once, for permissions and for this.
+func TestAStartFindsWhatIsOutstanding(t *testing.T) {
+	t.Parallel()
+	s := storetest.NewFake(time.Now)
+	vanish(t, s, 1)
+	commitRow(t, s, control.Row{Type: control.KeyBanned, Key: storetest.Key(2)})
+	vanish(t, s, 3)
+	left, err := relay.Outstanding(t.Context(), s)
+	require.NoError(t, err)
+	require.Len(t, left, 2)
+	require.Equal(t, storetest.Key(1), left[0].Author)
+	require.Equal(t, storetest.Key(3), left[1].Author)
+}
+
 func TestWhatIsAppliedLaterIsErasedThen(t *testing.T) {
 	t.Parallel()
 	purged(t, func(t *testing.T, s *counted, apply func() error, next *applier, begin func()) {
@@ -124,6 +143,7 @@ func TestWhatIsAppliedLaterIsErasedThen(t *testing.T) {
 		synctest.Wait()
 		require.Zero(t, left(t, s))
 		calls := s.calls.Load()
+		commitRow(t, s, control.Row{Type: control.KeyBanned, Key: storetest.Key(2)})
 		require.NoError(t, apply())
 		synctest.Wait()
 		require.Equal(t, calls, s.calls.Load(), "what is done is done")

@@ -37,6 +37,16 @@ var operatorMutants = []Mutant{
 		Suites: in(nip98, "TestATokenIsGoodOnceWithinItsWindow"),
 	},
 	{
+		Name: "outstanding-forgotten", Promise: "NIP-62", Says: "What a crash kept from being erased stays in the store for ever.",
+		Edit:   Edit{"relay/permissions.go", "\t\t\t\tp.left = append(p.left, x)\n", "\t\t\t\t_ = x\n"},
+		Suites: in("relay", "TestAStartFindsWhatIsOutstanding"),
+	},
+	{
+		Name: "erased-without-success", Promise: "NIP-62", Says: "What could not be erased at once is not tried again.",
+		Edit:   Edit{"relay/purge.go", "\t\t\tbackoff = min(2*backoff, purgePatience)\n\t\t\tcontinue\n", "\t\t\tbackoff = min(2*backoff, purgePatience)\n"},
+		Suites: in("relay", "TestErasingIsTriedAgain"),
+	},
+	{
 		Name: "token-from-before", Promise: "NIP-98", Says: "A token that was used is good again after a restart.",
 		Edit:   Edit{verify, "time.Unix(int64(e.CreatedAt), 0).Before(v.o.Since)", "time.Unix(int64(e.CreatedAt)+1, 0).Before(v.o.Since)"},
 		Suites: in(nip98, "TestATokenFromBeforeTheLedgerBeganIsRefused"),
