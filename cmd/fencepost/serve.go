@@ -16,6 +16,10 @@ import (
 
 // serveCommand runs a relay. SIGHUP reads the configuration again, SIGTERM and
 // SIGINT drain, and a second one of these ends the process at once.
+//
+// The garbage collector runs as GOGC and GOMEMLIMIT say, by default with Go's own
+// settings. GOGC=50, measured, takes 2 KiB off an idle connection (13 to 11) and 1.5 %
+// off the events that are taken per CPU-second, so it is left to the operator.
 type serveCommand struct {
 	settings
 	Listen string `help:"Address to listen on, instead of the configured one." placeholder:"HOST:PORT"`
