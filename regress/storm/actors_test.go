@@ -21,7 +21,7 @@ func (w *town) moderate(ctx context.Context, i int, until time.Time) error {
 	return w.with(ctx, secret, func(conn *client.Client) error {
 		for n := 1; time.Now().Before(until); n++ {
 			kind, tags := 9001, nostr.Tags{{"h", group}}
-			mover := nostr.Tag{"p", public(w.moving[random.IntN(movers)].secret)}
+			mover := nostr.Tag{"p", public(w.moving[random.IntN(w.size.movers)].secret)}
 			code := ""
 			switch random.IntN(12) {
 			case 0, 1, 2, 3:
@@ -80,7 +80,7 @@ func (w *town) publish(ctx context.Context, i int, until time.Time) error {
 			if _, err := w.say(ctx, conn, w.writers[i], kind, group, fmt.Sprintf("publisher %d, event %d", i, n)); err != nil {
 				return err
 			}
-			if err := pause(ctx, 4*time.Millisecond); err != nil {
+			if err := pause(ctx, w.size.pace); err != nil {
 				return err
 			}
 		}
@@ -130,7 +130,7 @@ func (w *town) operate(ctx context.Context, until time.Time) error {
 	random := rand.New(rand.NewPCG(w.seed, 300))
 	linger := func() error { return pause(ctx, time.Duration(random.Int64N(int64(100*time.Millisecond)))) }
 	for time.Now().Before(until) {
-		mover := w.moving[random.IntN(movers)]
+		mover := w.moving[random.IntN(w.size.movers)]
 		key := public(mover.secret)
 		take, back, of := "banpubkey", "unbanpubkey", any(key)
 		switch n := random.IntN(3); {

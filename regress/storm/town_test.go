@@ -20,11 +20,20 @@ import (
 // patience is how long anything may take that must come.
 const patience = 60 * time.Second
 
-const (
-	groupsOfTown = 4
-	movers       = 8 // readers who join, leave, are removed and are banned
-	strangers    = 2 // readers who never authenticate
-	residents    = 2 // readers who are members of all groups for the whole storm
+// size says how much there is in a town.
+type size struct {
+	groups    int
+	movers    int           // readers who join, leave, are removed and are banned
+	strangers int           // readers who never authenticate
+	residents int           // readers who are members of all groups for the whole storm
+	pace      time.Duration // between two events of a publisher
+}
+
+// The small one is for slow machines: most of what happens in it are changes of
+// permissions, and they hit who reads.
+var (
+	large = size{groups: 4, movers: 8, strangers: 2, residents: 2, pace: 4 * time.Millisecond}
+	small = size{groups: 2, movers: 4, strangers: 1, residents: 1, pace: 15 * time.Millisecond}
 )
 
 // host is the relay under test.
@@ -43,6 +52,7 @@ type host struct {
 // publish and those who read.
 type town struct {
 	host   *host
+	size   size
 	ledger *ledger
 	groups []string
 
@@ -57,9 +67,9 @@ type town struct {
 	last     []string   // ids of the last words; set before nothing is published any more
 }
 
-func newTown(h *host, seed uint64) *town {
-	w := &town{host: h, ledger: newLedger(), seed: seed, random: rand.New(rand.NewPCG(seed, 0))}
-	for i := range groupsOfTown {
+func newTown(h *host, of size, seed uint64) *town {
+	w := &town{host: h, size: of, ledger: newLedger(), seed: seed, random: rand.New(rand.NewPCG(seed, 0))}
+	for i := range of.groups {
 		w.groups = append(w.groups, fmt.Sprintf("g%d-%d", seed, i))
 		w.admins = append(w.admins, nostr.GeneratePrivateKey())
 	}
@@ -70,13 +80,13 @@ func newTown(h *host, seed uint64) *town {
 			random: rand.New(rand.NewPCG(seed, uint64(len(w.moving)+len(w.residents)+1))),
 		}
 	}
-	for i := range movers {
+	for i := range of.movers {
 		w.moving = append(w.moving, reader("mover", i, nostr.GeneratePrivateKey()))
 	}
-	for i := range strangers {
+	for i := range of.strangers {
 		w.moving = append(w.moving, reader("stranger", i, ""))
 	}
-	for i := range residents {
+	for i := range of.residents {
 		w.residents = append(w.residents, reader("resident", i, nostr.GeneratePrivateKey()))
 	}
 	return w
@@ -111,8 +121,8 @@ func (w *town) found(ctx context.Context) error {
 			for _, s := range w.writers {
 				members = append(members, nostr.Tag{"p", public(s)})
 			}
-			for n, r := range slices.Concat(w.residents, w.moving[:movers]) {
-				if n < residents || w.random.IntN(2) == 0 {
+			for n, r := range w.people() {
+				if n < w.size.residents || w.random.IntN(2) == 0 {
 					members = append(members, nostr.Tag{"p", public(r.secret)})
 				}
 			}
@@ -134,13 +144,16 @@ func (w *town) found(ctx context.Context) error {
 	return nil
 }
 
+// people are the readers who have a key, residents first.
+func (w *town) people() []*reader { return slices.Concat(w.residents, w.moving[:w.size.movers]) }
+
 // admit makes everybody who has a key a member of a relay that needs it.
 func (w *town) admit(ctx context.Context) error {
 	if !w.host.walled {
 		return nil
 	}
 	secrets := slices.Concat(w.admins, w.writers)
-	for _, r := range slices.Concat(w.residents, w.moving[:movers]) {
+	for _, r := range w.people() {
 		secrets = append(secrets, r.secret)
 	}
 	for _, s := range secrets {
