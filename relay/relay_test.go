@@ -138,14 +138,14 @@ func TestReloadChangesLimitsAndTheInformationDocument(t *testing.T) {
 	c := r.dial(t)
 	reloaded := options(dir).Config
 	reloaded.Subscriptions.MaxFilters = 1
-	reloaded.Store.Cache *= 2
+	reloaded.Store.Cache += config.MiB
 	changed, restart := r.Reload(reloaded)
 	require.Equal(t, []string{"subscriptions.max_filters"}, changed)
 	require.Equal(t, []string{"store.cache"}, restart)
 	changed, restart = r.Reload(reloaded)
 	require.Empty(t, changed)
 	require.Equal(t, []string{"store.cache"}, restart, "it still waits for its restart")
-	reloaded.Store.Cache /= 2
+	reloaded.Store.Cache -= config.MiB
 	_, restart = r.Reload(reloaded)
 	require.Empty(t, restart, "back to what runs")
 	send(t, c, `["REQ","x",{"kinds":[1]},{"kinds":[2]}]`)
