@@ -70,10 +70,15 @@ func (s *shard) putLocked(position uint64, e *wire.Event) {
 	s.bytes += size
 }
 
-// weight estimates the memory of a decoded event in bytes: its wire form, its
-// texts, and the headers of its lists and strings, amply.
+// perTag is what a tag takes beside its strings: the header of its list, and when
+// tags are many a place in the sets that filters ask.
+const perTag = 24 + 40
+
+// weight estimates the memory of a decoded event in bytes: itself, its place in the
+// cache and what a message may have around it; its wire form; its texts, which are
+// parts of that unless they have escapes; the headers of its lists and strings.
 func weight(e *wire.Event) int {
-	n := 512 + 3*len(e.Raw()) + 24*len(e.Tags)
+	n := 384 + 2*len(e.Raw()) + perTag*len(e.Tags)
 	for _, tag := range e.Tags {
 		n += 16 * len(tag)
 	}
