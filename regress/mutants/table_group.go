@@ -51,7 +51,7 @@ var groupMutants = []Mutant{
 	},
 	{
 		Name: "group-terms-without-author", Promise: "G4", Says: "An event of a member who was removed meanwhile is published.",
-		Edit:   Edit{groups + "/plan.go", "Epoch: g.removed[key].epoch", "Epoch: 0"},
+		Edit:   Edit{groups + "/plan.go", "b.terms(nil, ids, ev.PubKey)", "b.terms(nil, ids)"},
 		Suites: in(groups, "TestWhatADecisionRestsOn", "TestTheBookIsTheFoldOfItsRows", "TestLeaving"),
 	},
 	{
@@ -301,7 +301,7 @@ var groupMutants = []Mutant{
 	},
 	{
 		Name: "scribe-writes-all", Promise: "NIP-29", Says: "Every start writes the lists of all groups.",
-		Edit:   Edit{groups + "/scribe.go", "if err != nil || !s.opt.Book.lists(id, stored) {", "if true {"},
+		Edit:   Edit{groups + "/scribe.go", "if err != nil || !s.opt.Book.lists(id, stored) {", "if err != nil || stored != nil {"},
 		Suites: in(groups, "TestOnlyWrongListsAreWrittenAtTheStart"),
 	},
 	{

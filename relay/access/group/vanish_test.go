@@ -31,6 +31,9 @@ func TestWhatNamesAVanishedKeyIsToldAnew(t *testing.T) {
 		d.create("pizza")
 		d.row(control.Row{Type: control.GroupPut, Group: "pizza", Key: bob, Roles: []string{"admin"}})
 		d.row(control.Row{Type: control.GroupEdited, Group: "pizza", Tags: nostr.Tags{{"name", "x"}, {"parent", "food", bob}}})
+		d.create("soup")
+		d.row(control.Row{Type: control.GroupPut, Group: "soup", Key: bob, Roles: []string{"moderator"}})
+		d.tells(39001, "soup", now+5, p(alice, "admin"), p(bob, "moderator"))
 		d.tells(39000, "pizza", now+5, tag("name", "x"), tag("parent", "food", bob))
 		d.tells(39001, "pizza", now+5, p(bob, "admin"), p(alice, "admin"))
 		d.row(control.Row{Type: control.KeyVanished, Key: bob, Until: 1})
@@ -41,6 +44,7 @@ func TestWhatNamesAVanishedKeyIsToldAnew(t *testing.T) {
 			require.Equal(t, append(nostr.Tags{{"d", "pizza"}}, staff...), d.told[place(39001, "pizza")].Tags)
 		}
 		requireTold(p(alice, "admin"))
+		require.Equal(t, nostr.Tags{{"d", "soup"}, p(alice, "admin")}, d.told[place(39001, "soup")].Tags)
 		require.Greater(t, int64(d.told[place(39001, "pizza")].CreatedAt), now+5)
 		require.NotContains(t, d.told, place(39001, "food"), "it named nobody who vanished")
 
