@@ -18,7 +18,7 @@ var queryMutants = []Mutant{
 	},
 	{
 		Name: "hint-at-any-price", Promise: "NIP-67", Says: "EOSE waits for a scan of everything that is stored.",
-		Edit:   Edit{"relay/store/embedded/union.go", "case looks >= maxLooks:", "case looks < 0:"},
+		Edit:   Edit{"relay/store/embedded/union.go", "case looks-2*hidden >= maxLooks || hidden >= maxHidden:", "case looks < 0:"},
 		Suites: in("relay/store/embedded", "TestPageAndEndDoNotWaitForALongLookForMore"),
 	},
 	{

@@ -88,14 +88,20 @@ func (u *union) newest(ctx context.Context) (newest *walk, err error) {
 	return newest, nil
 }
 
-// maxLooks is how many entries are looked at, after the end, to find out whether
-// a limit hid a match.
-const maxLooks = 512
+const (
+	// maxLooks is how many entries are looked at, after the end, to find out whether
+	// a limit hid a match.
+	maxLooks = 512
+	// maxHidden is how many matches that are not visible may come on top of that: the
+	// hint must not tell of them, so they are passed over as if they were not there.
+	maxHidden = 16 * maxLooks
+)
 
 // hint says, after the end, whether a limit hid a match. The walks take turns,
 // so that one that matches little does not hide what another can tell.
 func (u *union) hint(ctx context.Context) (wire.Hint, error) {
 	open := append([]*walk(nil), u.walks...)
+	hidden := 0
 	for looks := 0; len(open) > 0; looks++ {
 		i := looks % len(open)
 		front, err := open[i].front(ctx)
@@ -107,9 +113,10 @@ func (u *union) hint(ctx context.Context) (wire.Hint, error) {
 				return wire.HintMore, err
 			}
 			open[i].drop(false)
+			hidden++
 		case front == nil:
 			open = append(open[:i], open[i+1:]...)
-		case looks >= maxLooks:
+		case looks-2*hidden >= maxLooks || hidden >= maxHidden: // each took two turns
 			return wire.HintUnknown, nil
 		default:
 			if err := open[i].look(ctx); err != nil {
