@@ -104,12 +104,12 @@ func TestFullQueueBlocksUntilThereIsRoom(t *testing.T) {
 	callers.Go(func() { appendOne(s, note(0)) })
 	<-d.parked
 	large := func(i int) *wire.Event {
-		return storetest.Draft{Kind: 1, At: int64(i), Content: strings.Repeat("x", embedded.QueueBytes/12)}.Event()
+		return storetest.Draft{Kind: 1, At: int64(i), Content: strings.Repeat("x", embedded.QueueBytes/8)}.Event()
 	}
 	for i := range 6 {
 		callers.Go(func() { appendOne(s, large(i)) })
 	}
-	// Three times its length is what a decoded event takes: four fill the queue.
+	// Twice its length is what a decoded event takes: four fill the queue.
 	require.Eventually(t, func() bool { return embedded.Waiting(s) == 4 }, waitAtMost, waitStep)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
