@@ -3,20 +3,30 @@
 package explore_test
 
 import (
+	"slices"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+
+	"fencepost/lifecycle"
 )
 
 // check holds a world against everything that is true once nothing happens any
 // more. It ends by disconnecting everybody, which must leave nothing.
 func (w *world) check() []string {
+	if w.tail {
+		w.relay.Step(w.t)
+	}
 	if applied, head := w.relay.Follower.Applied(), w.head(); applied != head {
 		w.problem("applied %d of %d log rows", applied, head)
 	}
 	current := 0
 	for _, c := range w.clients {
+		c.noticeEnd()
 		current += c.check()
+	}
+	for _, do := range w.last {
+		do()
 	}
 	if n := w.relay.Index.Len(); n != current {
 		w.problem("index holds %d handles, %d are live", n, current)
@@ -32,11 +42,25 @@ func (w *world) check() []string {
 	return w.problems
 }
 
+// noticeEnd does what a relay does with a connection that it has ended.
+func (c *client) noticeEnd() {
+	if c.gone || c.Conn.Cause() == (lifecycle.Cause{}) {
+		if !c.gone && slices.Contains(c.Conn.Keys(), c.world.banned) {
+			c.world.problem("%s: is still there with a key that is banned", c.name)
+		}
+		return
+	}
+	c.gone = true
+	c.Disconnect(c.world.t)
+	synctest.Wait()
+}
+
 // check returns how many subscriptions are open.
 func (c *client) check() int {
 	if c.gone {
 		c.trace.Ended()
 	}
+	c.report()
 	for _, v := range c.trace.Settled() {
 		c.world.problem("%s: %v", c.name, v)
 	}
@@ -58,6 +82,8 @@ func (c *client) check() int {
 		reserved += c.world.reserves(id)
 		if s.ended {
 			c.world.problem("%s: %s was ended and got no CLOSED", c.name, id)
+		} else if c.Refuses(s.filters) != nil {
+			c.world.problem("%s: %s is open, and all that it asks for is closed", c.name, id)
 		}
 	}
 	use := c.Conn.Usage()

@@ -21,9 +21,10 @@ type Operation struct {
 // Program is what one schedule runs. It is built anew for every schedule.
 type Program struct {
 	Operations []Operation
-	// Passing is told who comes to which point of the relay, before it parks and
-	// whether it parks there or not. It may be nil.
+	// Passing is told who comes to which point of the Plan, before it parks there,
+	// and to which of Watched. It may be nil.
 	Passing func(thread string, p pause.Point)
+	Watched []pause.Point // where nobody needs to park
 	// Drain makes room for what is still blocked once nothing is parked, as the
 	// final take of every client does. It is called until it returns false, when
 	// there was nothing to do. It may be nil.
@@ -130,7 +131,7 @@ func (e *explorer) run(pick func(depth int, choices []Choice) int) {
 	synctest.Test(e.t, func(t *testing.T) {
 		s := newScheduler(e.plan.Points)
 		program := e.plan.Build(t, pause.NewHook(s.at))
-		s.passing = program.Passing
+		s.watch(program)
 		s.start(program.Operations)
 		schedule, complete := follow(s, pick)
 		if complete {

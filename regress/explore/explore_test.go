@@ -33,7 +33,16 @@ func (s scenario) plan() explore.Plan {
 		if s.late {
 			o.Wrap = func(x store.Store) store.Store { return careless{Store: x} }
 		}
+		elsewhere := &outside{hook: hook}
+		if s.outside {
+			o.Outside = elsewhere
+		}
+		byID := &cutterByID{}
+		if s.byID {
+			o.Controls = byID
+		}
 		w := newWorld(t, o, s.slow, costs)
+		w.elsewhere, byID.world = elsewhere, w
 		return w.program(s.given(w)...)
 	}}
 }

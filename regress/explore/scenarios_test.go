@@ -22,6 +22,8 @@ type scenario struct {
 	least   bool // A is what the fan-out has begun, not the head of the log
 	late    bool // the store answers queries that were given up
 	slow    bool // the relay may end a subscription because its client is slow
+	outside bool // an outside decision is asked about every event; see world.elsewhere
+	byID    bool // revocations are carried out by a cutter without its fence
 	long    bool // many schedules: a sample of them in a short run
 	// independent leaves out equal schedules; see commute for when it may be set.
 	independent func(a, b explore.Choice) bool
@@ -98,7 +100,7 @@ func (w *world) stored(events ...*wire.Event) {
 func scenarios() []scenario {
 	return slices.Concat(
 		replacementScenarios(), endScenarios(), evictionScenarios(),
-		atBothEnds(seamScenarios()), roomScenarios(), farScenarios(),
+		atBothEnds(seamScenarios()), roomScenarios(), farScenarios(), revocationScenarios(), decisionScenarios(),
 	)
 }
 

@@ -17,7 +17,7 @@ import (
 // scheduler lets one thread go at a time. It is made and used in one bubble.
 type scheduler struct {
 	// Set at construction, never changed.
-	points  map[pause.Point]bool // where to park; the rest is passed
+	points  map[pause.Point]bool // where to park: true; what is not there is passed
 	passing func(thread string, p pause.Point)
 
 	operations sync.WaitGroup
@@ -63,6 +63,16 @@ func newScheduler(points []pause.Point) *scheduler {
 	return s
 }
 
+// watch takes in what p wants to know.
+func (s *scheduler) watch(p *Program) {
+	s.passing = p.Passing
+	for _, point := range p.Watched {
+		if !s.points[point] {
+			s.points[point] = false
+		}
+	}
+}
+
 // start brings every operation to its first stop.
 func (s *scheduler) start(operations []Operation) {
 	s.turnOn(operations)
@@ -103,6 +113,10 @@ func (s *scheduler) end(name string) {
 
 // at is the relay's hook.
 func (s *scheduler) at(p pause.Point) {
+	parks, known := s.points[p]
+	if !known {
+		return // before thread, which costs as much as the rest
+	}
 	t := s.thread()
 	if t == nil {
 		return
@@ -110,16 +124,17 @@ func (s *scheduler) at(p pause.Point) {
 	if s.passing != nil {
 		s.passing(t.name, p)
 	}
-	if s.points[p] {
+	if parks {
 		s.park(t, p)
 	}
 }
 
 // thread returns the caller's thread, nil while the scheduler is off. One that
-// was never seen was started by the step that runs, and is named after it.
+// was never seen was started, or let go, by the step that runs, and is named after
+// it.
 func (s *scheduler) thread() *thread {
 	if !s.isOn() {
-		return nil // before goid, which costs as much as the rest
+		return nil
 	}
 	id := goid()
 	s.mu.Lock()

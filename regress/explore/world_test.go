@@ -32,7 +32,12 @@ type world struct {
 	slow  bool // the relay may end a subscription because its client is slow
 	costs *costs
 
-	clients []*client
+	clients   []*client
+	elsewhere *outside
+	banned    string           // a key whose connections must be over in the end
+	counts    map[string][]int // what COUNTs may say, by id
+	tail      bool             // the follower does not know how much is committed; the rest is applied in the end
+	last      []func()         // what else is checked in the end
 
 	mu sync.Mutex // guards the field below; never held across a callback
 	// +checklocks:mu
@@ -46,7 +51,9 @@ type client struct {
 	world *world
 	trace *trace.Trace
 
-	gone bool
+	gone     bool
+	reported int // commits that the trace knows
+	left     int // frames that the last drain has left
 
 	// mu guards the fields below. What a take or an eviction frees room for goes
 	// on in the same step, so it is held until what was taken or evicted is noted.
@@ -58,12 +65,15 @@ type client struct {
 	// +checklocks:mu
 	acks map[string]int // CLOSED owed for CLOSE, by id
 	// +checklocks:mu
+	asked map[string]int // COUNTs not answered, by id
+	// +checklocks:mu
 	batches []int // frames of each take
 }
 
 // subscription is one that its client believes to be open.
 type subscription struct {
-	ended bool // the relay has ended this very generation: CLOSED is due
+	filters []*wire.Filter
+	ended   bool // the relay has ended this very generation: CLOSED is due
 }
 
 func newWorld(t *testing.T, o harness.Options, slow bool, costs *costs) *world {
@@ -74,9 +84,9 @@ func newWorld(t *testing.T, o harness.Options, slow bool, costs *costs) *world {
 func (w *world) connect(name string) *client {
 	c := &client{
 		Client: w.relay.Connect(w.t), name: name, world: w,
-		trace: trace.New(trace.Options{Commits: true, CloseAck: w.ack}),
-		subs:  make(map[string]*subscription), acks: make(map[string]int),
+		subs: make(map[string]*subscription), acks: make(map[string]int), asked: make(map[string]int),
 	}
+	c.trace = trace.New(trace.Options{Commits: true, CloseAck: w.ack, Judge: c.Judge()})
 	w.clients = append(w.clients, c)
 	return c
 }
@@ -110,21 +120,26 @@ func (c *client) takeEffect() {
 	require.NoError(c.world.t, err)
 	switch m := m.(type) {
 	case *wire.ReqMessage:
-		refused := m.Filters[0].Search != ""
-		c.subs[m.ID] = &subscription{ended: refused}
+		refused := m.Filters[0].Search != "" || c.Refuses(m.Filters) != nil
+		c.subs[m.ID] = &subscription{filters: m.Filters, ended: refused}
 		c.acks[m.ID] = 0 // one that is still queued would end the newer generation
 	case *wire.CloseMessage:
 		if c.world.ack && c.subs[m.ID] != nil {
 			c.acks[m.ID]++
 		}
 		delete(c.subs, m.ID)
+	case *wire.CountMessage:
+		c.asked[m.ID]++
 	}
 }
+
+// watched are the points behind which a message has taken effect.
+var watched = []pause.Point{pause.ReqReserved, pause.CloseReleased}
 
 // passing watches for the points that stand behind the critical section of REQ
 // and of CLOSE.
 func (w *world) passing(thread string, p pause.Point) {
-	if p != pause.ReqReserved && p != pause.CloseReleased {
+	if !slices.Contains(watched, p) {
 		return
 	}
 	for _, c := range w.clients {
@@ -140,16 +155,43 @@ func (c *client) write() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	frames := c.Take()
+	c.report()
 	c.batches = append(c.batches, len(frames))
 	for _, frame := range frames {
 		c.trace.Got([]byte(frame))
 		m, err := wire.DecodeRelay([]byte(frame))
 		require.NoError(c.world.t, err)
-		if m.Verb == "CLOSED" {
+		switch m.Verb {
+		case "CLOSED":
 			c.gotClosedLocked(m)
+		case "COUNT":
+			c.gotCountLocked(m)
+		case "EVENT":
+			if c.world.elsewhere.inForce.Load() {
+				c.world.problem("%s: EVENT %s after the no from outside", c.name, m.Event.ID)
+			}
 		}
 	}
 	return len(frames) > 0
+}
+
+// drain takes what is left, and reports whether something may come of it: what is
+// queued and was not taken is being decided about.
+func (c *client) drain() bool {
+	if c.write() {
+		return true
+	}
+	before := c.left
+	c.left = c.Conn.Usage().Frames
+	return c.left != before
+}
+
+// gotCountLocked checks that a COUNT is of one state.
+func (c *client) gotCountLocked(m wire.RelayMessage) {
+	c.asked[m.Sub]--
+	if !slices.Contains(c.world.counts[m.Sub], m.Count) {
+		c.world.problem("%s: COUNT %d is of no state that there was", c.name, m.Count)
+	}
 }
 
 // gotClosedLocked checks that CLOSED is for the generation that the client believes in (G3).
@@ -159,8 +201,12 @@ func (c *client) gotClosedLocked(m wire.RelayMessage) {
 		c.acks[m.Sub]--
 		return
 	}
+	if s == nil && c.asked[m.Sub] > 0 {
+		c.asked[m.Sub]--
+		return
+	}
 	tooSlow := c.world.slow && strings.HasPrefix(m.Text, string(wire.Failed)+": too slow")
-	if s == nil || !s.ended && !tooSlow {
+	if s == nil || !s.ended && !tooSlow && c.Refuses(s.filters) == nil {
 		c.world.problem("%s: CLOSED %s that nobody caused: %s", c.name, m.Sub, m.Text)
 	}
 	delete(c.subs, m.Sub)
@@ -174,12 +220,10 @@ func (c *client) open(id, filter string) {
 }
 
 // commit stores an event.
-func (w *world) commit(ev *wire.Event) {
-	at := w.relay.Commit(w.t, ev)
-	for _, c := range w.clients {
-		c.trace.Committed(at, ev)
-	}
-}
+func (w *world) commit(ev *wire.Event) { w.relay.Commit(w.t, ev) }
+
+// report tells the trace what was committed since it was told last.
+func (c *client) report() { c.reported = c.world.relay.Committed(c.reported, c.trace.Committed) }
 
 // evict ends h as a revocation does and notes whose CLOSED is due.
 func (c *client) evict(h *lifecycle.Handle) bool {
@@ -211,9 +255,10 @@ func (w *world) program(operations ...explore.Operation) *explore.Program {
 	return &explore.Program{
 		Operations: operations,
 		Passing:    w.passing,
+		Watched:    watched,
 		Drain: func() (moved bool) {
 			for _, c := range w.clients {
-				moved = c.write() || moved
+				moved = c.drain() || moved
 			}
 			return moved
 		},

@@ -26,6 +26,16 @@ type row struct {
 	event    *wire.Event
 }
 
+// Committed calls tell with every event that was committed, by handlers or by the
+// test, in order and without the first n. It returns how many there are.
+func (r *Relay) Committed(n int, tell func(at store.Position, ev *wire.Event)) int {
+	rows := r.ledger.after(n)
+	for _, x := range rows {
+		tell(x.position, x.event)
+	}
+	return n + len(rows)
+}
+
 // Append implements store.Store.
 func (l *ledger) Append(ctx context.Context, writes []store.Write) []store.Outcome {
 	l.mu.Lock()

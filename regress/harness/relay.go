@@ -41,6 +41,9 @@ type Options struct {
 	Writing  handlers.Writing
 	Reading  handlers.Reading
 	Controls outbox.Controls
+	// Read returns what takes the place of the policy for readers, to leave out a
+	// part of it; nil for the policy itself.
+	Read func(handlers.Reading) handlers.Reading
 	// Wrap returns the store that the relay works on, to spoil or delay its
 	// answers; nil for the fake itself.
 	Wrap func(store.Store) store.Store
@@ -111,6 +114,9 @@ func New(t testing.TB, o Options) *Relay {
 
 // wire makes what works on the store.
 func (r *Relay) wire(served store.Store, o Options) {
+	if o.Read != nil {
+		o.Reading = o.Read(r.Policy)
+	}
 	r.judged = o.Reading == nil && o.Controls == nil
 	if o.Writing == nil {
 		o.Writing = r.Policy
