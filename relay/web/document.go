@@ -29,7 +29,12 @@ type document struct {
 
 // groups says what of NIP-29 is served.
 type groups struct {
-	Subgroups bool `json:"subgroups"`
+	Subgroups  bool  `json:"subgroups"`
+	MaxGroups  int   `json:"max_groups,omitempty"`
+	MaxPerKey  int   `json:"max_groups_per_key,omitempty"`
+	MaxMembers int   `json:"max_members,omitempty"`
+	MaxPins    int   `json:"max_pins,omitempty"`
+	MaxAge     int64 `json:"max_event_age,omitempty"` // seconds
 }
 
 // limitation leaves out what is turned off.
@@ -37,12 +42,16 @@ type limitation struct {
 	MaxMessageLength    int64 `json:"max_message_length"` // bytes
 	MaxSubscriptions    int   `json:"max_subscriptions"`
 	MaxFilters          int   `json:"max_filters,omitempty"`
+	MaxFilterValues     int   `json:"max_filter_values,omitempty"` // of one filter
+	MaxValues           int   `json:"max_values,omitempty"`        // of all filters of a REQ
 	MaxLimit            int   `json:"max_limit,omitempty"`
 	DefaultLimit        int   `json:"default_limit,omitempty"`
 	MaxSubIDLength      int   `json:"max_subid_length"` // characters
+	MaxCount            int   `json:"max_count,omitempty"`
 	MaxEventTags        int   `json:"max_event_tags,omitempty"`
-	MaxContentLength    int   `json:"max_content_length,omitempty"` // characters
-	MinPoWDifficulty    int   `json:"min_pow_difficulty"`           // bits
+	MaxTagValueLength   int   `json:"max_tag_value_length,omitempty"` // characters
+	MaxContentLength    int   `json:"max_content_length,omitempty"`   // characters
+	MinPoWDifficulty    int   `json:"min_pow_difficulty"`             // bits
 	AuthRequired        bool  `json:"auth_required"`
 	PaymentRequired     bool  `json:"payment_required"`
 	RestrictedWrites    bool  `json:"restricted_writes"`
@@ -67,7 +76,10 @@ func (s *server) document(c config.Config) document {
 		Limitation:     limits(c),
 	}
 	if hasGroups(c) {
-		d.Groups = &groups{Subgroups: true}
+		d.Groups = &groups{
+			Subgroups: true, MaxGroups: c.Groups.Max, MaxPerKey: c.Groups.MaxPerKey, MaxMembers: c.Groups.MaxMembers,
+			MaxPins: c.Groups.MaxPins, MaxAge: int64(c.Groups.MaxAge / time.Second),
+		}
 	}
 	return d
 }
@@ -86,6 +98,10 @@ func limits(c config.Config) limitation {
 		MaxMessageLength:    int64(c.WebSocket.MaxMessage),
 		MaxSubscriptions:    c.Subscriptions.Max,
 		MaxFilters:          c.Subscriptions.MaxFilters,
+		MaxFilterValues:     c.Subscriptions.MaxFilterValues,
+		MaxValues:           c.Subscriptions.MaxValues,
+		MaxCount:            c.Subscriptions.MaxCount,
+		MaxTagValueLength:   c.Events.MaxTagValue,
 		MaxLimit:            most,
 		DefaultLimit:        lowest(c.Subscriptions.DefaultLimit, most),
 		MaxSubIDLength:      wire.MaxSubID,
