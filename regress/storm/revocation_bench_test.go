@@ -78,9 +78,10 @@ func (c *crowd) measure(b *testing.B, revoke func() (row control.Row, ends int),
 }
 
 // BenchmarkFanoutDuringRevocations passes events on to 2,000 members of a group of
-// 10,000 as fast as they take them, for a while as it is and for a while with 50
-// members removed a second, and compares the frames that came. ms/slow is the longest
-// time that eight events took from before their commit to four of the members.
+// 10,000 as fast as they take them, for a while as it is and for a while in which
+// members are removed one after another, at most 50 a second, and compares the
+// frames that came. ms/slow is the longest time that eight events took from before
+// their commit to four of the members.
 func BenchmarkFanoutDuringRevocations(b *testing.B) {
 	const window, every = 2 * time.Second, 20 * time.Millisecond
 	c := gather(b, true, membersOfCrowd, peopleOnline, peopleOnline)
