@@ -20,6 +20,13 @@
 //	G1  CLOSE is the end of a generation        suites/close_test.go
 //	G2  a newer REQ is the end of the older     suites/replacement_test.go
 //	G3  eviction ends what it selected only     suites/evict_test.go
+//	    over real permissions                   suites/cut_test.go
+//	G4  a decision holds when its frame is taken
+//	    against REQ, CLOSE, fan-out, COUNT      suites/cut_*_test.go
+//	    against REQ, replay, queued frames      suites/revoke_req_test.go, revoke_live_test.go
+//	    bans, AUTH, reconnections               suites/ban_test.go, revoke_auth_test.go
+//	    events on their way into the store      suites/revoke_event_test.go
+//	    vanish, deletion, groups                suites/vanish_test.go, group_race_test.go
 //	G5  a refused REQ ends the older            suites/refused_test.go
 //	G6  stored, EOSE, live, without a seam      suites/seam_test.go
 //	    a failed query is CLOSED, never EOSE    suites/failure_test.go
@@ -32,5 +39,7 @@
 //	E3  the follower delays and drops nothing   suites/failure_test.go
 //
 // Every suite ends with the trace checker and with the accounting of index and
-// queue, so most of them notice when another's promise is broken.
+// queue, so most of them notice when another's promise is broken. The checker holds
+// every frame to the permissions of the moment at which it was taken, and to those
+// of the event's own position: harness.Client.Judge knows them from the log.
 package regress

@@ -75,6 +75,17 @@ func revocationScenarios() []scenario {
 			},
 		},
 		{
+			name:   "G4 replay of a snapshot that is ahead of the permissions, writer",
+			points: only(pause.ReqIndexed, pause.ReqSnapshot, pause.ReqDecided, pause.ReqReplayed, pause.FanoutBegun, pause.ControlChanged), long: true,
+			given: func(w *world) []explore.Operation {
+				a := w.guest("a")
+				w.stored(apple(1))
+				w.expel(member)
+				w.commit(secret(1))
+				return []explore.Operation{w.follower(w.head()), a.reader(reqEverything), a.writer(2)}
+			},
+		},
+		{
 			name:   "G4 replay, revocation that ends it, writer",
 			points: points(controlPoints, decidePoints, only(pause.ReqSnapshot, pause.ReqDecided, pause.ReqReplayed)), long: true,
 			given: func(w *world) []explore.Operation {

@@ -29,9 +29,11 @@ func (r *Relay) permit(t testing.TB, o Options) {
 		store: r.Store, make: func() *access.Policy { return r.newPolicy(t, o) },
 		always: context.WithoutCancel(r.ctx), folded: make(map[int]*access.Policy),
 	}
-	var none *metrics.Metrics // counts nothing
+	if o.Cuts == nil {
+		o.Cuts = (*metrics.Metrics)(nil) // counts nothing
+	}
 	r.Cutter = access.NewCutter(access.CutterOptions{
-		Policy: r.Policy, Connections: r.Registry, Index: r.Index, Metrics: none, Pause: r.history.watch(o.Pause),
+		Policy: r.Policy, Connections: r.Registry, Index: r.Index, Metrics: o.Cuts, Pause: r.history.watch(o.Pause),
 	})
 }
 

@@ -41,6 +41,7 @@ type Options struct {
 	Writing  handlers.Writing
 	Reading  handlers.Reading
 	Controls outbox.Controls
+	Cuts     access.Metrics // what the cutter ends; nil: nobody counts
 	// Read returns what takes the place of the policy for readers, to leave out a
 	// part of it; nil for the policy itself.
 	Read func(handlers.Reading) handlers.Reading

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -81,6 +82,58 @@ func (w *cutWorld) cutFanout(fanned, at pause.Point, taking bool) {
 	} else {
 		w.otherKeeps(w.event(1), w.event(2), w.event(4))
 	}
+	w.quiet(broad)
+}
+
+// TestWhatIsTakenBetweenTheRowsOfTheLogIsAllowed: the writer takes before each row is
+// applied, so that whatever one row queues is taken unless the next forbids it.
+func TestWhatIsTakenBetweenTheRowsOfTheLogIsAllowed(t *testing.T) {
+	t.Parallel()
+	for _, c := range cuts() {
+		if c.apply != nil {
+			continue
+		}
+		for _, step := range fanoutPoints[:2] {
+			t.Run(c.name+" x "+string(step), func(t *testing.T) {
+				t.Parallel()
+				inCut(t, c, harness.Options{}, func(t *testing.T, w *cutWorld) { w.takeBetween(step) })
+			})
+		}
+	}
+}
+
+func (w *cutWorld) takeBetween(step pause.Point) {
+	t := w.t
+	broad := one(len(w.broad) > 0)
+	w.client.Send(reqOf("x", w.lost))
+	if broad > 0 {
+		w.client.Send(reqOf("broad", w.broad[0]))
+	}
+	w.client.Settle()
+	w.Commit(t, w.event(1))
+	w.take(w.world)
+	w.Commit(t, w.event(2), note(3, 1))
+	if w.back != nil {
+		w.back(w.world)
+		w.Commit(t, w.event(4))
+	}
+	var stops []*harness.Stop
+	for range 6 {
+		stops = append(stops, w.control.Arm(step))
+	}
+	following := start(func() { w.Step(t) })
+	for _, stop := range stops {
+		w.taking(stop.Parked())
+		stop.Release()
+		synctest.Wait()
+	}
+	following.finish(t)
+	w.rest()
+	require.Equal(t, 1, w.closed("x"))
+	require.Equal(t, 1, count(w.got, frame("x", w.event(1))))
+	require.Equal(t, broad, count(w.got, frame("broad", w.event(1))))
+	require.Zero(t, count(w.got, frame("broad", w.event(2))))
+	require.Equal(t, broad*one(w.back != nil), count(w.got, frame("broad", w.event(4))))
 	w.quiet(broad)
 }
 

@@ -158,3 +158,36 @@ func TestARevocationAgainstCLOSELeavesNothing(t *testing.T) {
 		w.quiet(0)
 	})
 }
+
+// tally counts what is ended, by the prefix of the reason.
+type tally map[string]int
+
+// SubscriptionEnded implements access.Metrics.
+func (c tally) SubscriptionEnded(reason string) { c[reason]++ }
+
+// TestACutIsCountedOnce: a generation that CLOSE or a newer REQ has ended first is
+// none of the revocation's.
+func TestACutIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	for _, at := range controlPoints {
+		for _, msg := range []string{"", closing("x"), req("x", 1)} {
+			t.Run(fmt.Sprint(at, " x ", msg), func(t *testing.T) {
+				t.Parallel()
+				ended := tally{}
+				joined(t, harness.Options{Cuts: ended}, func(t *testing.T, w *world) {
+					clear(ended)
+					w.open(reqGroup("x", pizza))
+					w.expel(pizza, secretKey)
+					cutting := w.applying(at)
+					if msg != "" {
+						w.client.Send(msg)
+					}
+					cutting.finish(t)
+					require.Equal(t, one(msg == "" || isCut(at)), ended["restricted"])
+					w.client.Settle()
+					w.quiet(one(msg == req("x", 1)))
+				})
+			})
+		}
+	}
+}

@@ -69,6 +69,21 @@ func cuts() []cut {
 			back: func(w *world) { w.enrol(pizza, secretKey) },
 		},
 		{
+			name: "member vanished", lost: toPizza, event: inPizza, still: notes, broad: broadOfGroups[:4],
+			given: func(w *world) { w.found(pizza, secretKey, otherKey) },
+			take:  func(w *world) { w.vanish(secretKey) },
+			back:  func(w *world) { w.enrol(pizza, secretKey) },
+		},
+		{
+			name: "member of a hidden group vanished", lost: toPizza, event: inPizza, still: notes, veil: true,
+			given: func(w *world) {
+				w.found(pizza, secretKey, otherKey)
+				w.edit(pizza, "private", "hidden")
+				w.Step(w.t)
+			},
+			take: func(w *world) { w.vanish(secretKey) },
+		},
+		{
 			name: "group turned private", lost: toPizza, event: inPizza, still: notes, broad: broadOfGroups,
 			given: func(w *world) {
 				w.found(pizza, otherKey)
@@ -117,6 +132,13 @@ func cuts() []cut {
 // enrol makes the holder of a key a member. It is not applied.
 func (w *world) enrol(id, secret string) {
 	w.Control(w.t, control.Row{Type: control.GroupPut, Group: id, Key: publicKey(w.t, secret), Stamp: 20})
+}
+
+// vanish commits the row of a request to vanish, from before everything here. It is
+// not applied.
+func (w *world) vanish(secret string) {
+	key := publicKey(w.t, secret)
+	w.Control(w.t, control.Row{Type: control.KeyVanished, Key: key, Until: 1}, key)
 }
 
 // edit gives the group exactly these flags. It is not applied.

@@ -5,12 +5,14 @@ package suites_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/stretchr/testify/require"
 
 	"fencepost/lifecycle/pause"
 	"fencepost/regress/harness"
+	"fencepost/relay/access"
 	"fencepost/relay/access/control"
 	"fencepost/relay/store"
 	"fencepost/relay/wire"
@@ -140,4 +142,108 @@ func (w *world) stored(ev *wire.Event) bool {
 	require.NoError(w.t, err)
 	require.NoError(w.t, snap.Close())
 	return n > 0
+}
+
+// TestAnEventOfWhoMayNotPublishAnyMoreIsNotStored: it has nothing to do with a
+// group, and its author, the relay or its kind loses the permission on the way.
+func TestAnEventOfWhoMayNotPublishAnyMoreIsNotStored(t *testing.T) {
+	t.Parallel()
+	for _, r := range []revocation{
+		revocations[0], revocations[3],
+		{"membership ended", func(w *world) {
+			key := publicKey(w.t, secretKey)
+			w.Control(w.t, control.Row{Type: control.MemberRemoved, Key: key}, key)
+		}},
+	} {
+		for _, at := range eventPoints {
+			t.Run(r.name+" x "+string(at), func(t *testing.T) {
+				t.Parallel()
+				inWorld(t, harness.Options{Rules: access.Rules{Members: access.MembersWrite}}, func(t *testing.T, w *world) {
+					w.admit(secretKey)
+					msg, ev := publish(t, 1)
+					publication := w.send(at, msg)
+					require.Equal(t, at != "", publication.parked())
+					r.commit(w)
+					publication.finish(t)
+					w.calm()
+					committed := at == pause.EventCommitted || at == ""
+					require.Equal(t, committed, okOf(t, w.client).OK)
+					require.Equal(t, committed, w.stored(ev))
+					later, none := publish(t, 2)
+					require.False(t, w.verdict(w.client, later).OK)
+					require.False(t, w.stored(none))
+				})
+			})
+		}
+	}
+}
+
+// joining is a request to become a member of the relay with an invite code (NIP-43).
+func joining(t *testing.T, secret, code string) string {
+	t.Helper()
+	msg, _ := signed(t, secret, nostr.Event{
+		Kind: 28934, CreatedAt: nostr.Timestamp(time.Now().Unix()), Tags: nostr.Tags{{"-"}, {"claim", code}},
+	})
+	return msg
+}
+
+// claimed runs test with a relay of members only, a code for one, and its first use
+// parked at a point.
+func claimed(t *testing.T, at pause.Point, test func(t *testing.T, w *world, code string, first *task)) {
+	t.Helper()
+	inWorld(t, harness.Options{Rules: access.Rules{Members: access.MembersWrite}}, func(t *testing.T, w *world) {
+		code, write, err := w.Policy.CreateClaim(1, time.Time{})
+		require.NoError(t, err)
+		w.Write(t, write)
+		w.Step(t)
+		w.client.Login(publicKey(t, secretKey))
+		first := w.send(at, joining(t, secretKey, code))
+		w.calm() // what is committed is in force
+		test(t, w, code, first)
+	})
+}
+
+// TestOneClaimAdmitsOne: two join with the same code at once.
+func TestOneClaimAdmitsOne(t *testing.T) {
+	t.Parallel()
+	for _, at := range eventPoints {
+		t.Run(string(at), func(t *testing.T) {
+			t.Parallel()
+			claimed(t, at, func(t *testing.T, w *world, code string, first *task) {
+				other := w.Connect(t)
+				other.Login(publicKey(t, otherKey))
+				second := w.verdict(other, joining(t, otherKey, code))
+				first.finish(t)
+				w.calm()
+				was := at == pause.EventCommitted || at == "" // the first one is committed
+				require.Equal(t, was, okOf(t, w.client).OK)
+				require.Equal(t, !was, second.OK, second.Text)
+				member := otherKey
+				if was {
+					member = secretKey
+				}
+				require.Equal(t, []string{publicKey(t, member)}, w.Policy.AllowedKeys())
+			})
+		})
+	}
+}
+
+// TestWhoIsBannedMeanwhileDoesNotJoin: or joins first, and is no member by the ban.
+func TestWhoIsBannedMeanwhileDoesNotJoin(t *testing.T) {
+	t.Parallel()
+	for _, at := range eventPoints {
+		t.Run(string(at), func(t *testing.T) {
+			t.Parallel()
+			claimed(t, at, func(t *testing.T, w *world, _ string, first *task) {
+				w.ban(secretKey)
+				first.finish(t)
+				w.calm()
+				if ok := okOf(t, w.client); at == pause.EventVerified || at == pause.EventPlanned {
+					require.False(t, ok.OK, "it joined after the ban")
+				}
+				require.Empty(t, w.Policy.AllowedKeys())
+				require.Equal(t, publicKey(t, secretKey), w.Policy.BannedKeys()[0].Value, "to join would end the ban")
+			})
+		})
+	}
 }
