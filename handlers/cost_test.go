@@ -52,9 +52,10 @@ func TestTheFiltersOfAConnectionAreWeighed(t *testing.T) {
 		require.Equal(t, 5, c.Conn.Usage().Weight)
 
 		const over = "rate-limited: too many filter values on this connection"
+		const counts = "rate-limited: too many COUNTs, or filter values in them, wait on this connection"
 		c.Send(`["REQ","b",{"kinds":[1,2,3]}]`)
 		c.Send(`["COUNT","c",{"kinds":[1,2,3]}]`)
-		require.Equal(t, []string{`["CLOSED","b","` + over + `"]`, `["CLOSED","c","` + over + `"]`}, c.Settle())
+		require.Equal(t, []string{`["CLOSED","b","` + over + `"]`, `["CLOSED","c","` + counts + `"]`}, c.Settle())
 		c.Send(`["COUNT","c",{"kinds":[1]}]`)
 		require.Equal(t, []string{`["COUNT","c",{"count":0}]`}, c.Settle())
 		require.Equal(t, 5, c.Conn.Usage().Weight, "a COUNT gives its weight back")
@@ -64,6 +65,29 @@ func TestTheFiltersOfAConnectionAreWeighed(t *testing.T) {
 		c.Send(`["CLOSE","a"]`)
 		c.Settle()
 		require.Equal(t, lifecycle.Usage{}, c.Conn.Usage())
+	})
+}
+
+// A COUNT that waits holds a goroutine, however few values it has.
+func TestWaitingCountsAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		control := harness.NewController()
+		c := harness.New(t, harness.Options{Control: control}).Connect(t)
+		var stops []*harness.Stop
+		for range harness.DefaultLimits().Queries {
+			stops = append(stops, control.Arm(pause.ReqSnapshot))
+		}
+		for range 100 {
+			c.Send(`["COUNT","c",{"kinds":[1]}]`)
+		}
+		require.Len(t, c.Settle(), 36, "refused at once")
+		for _, s := range stops {
+			s.Release()
+		}
+		require.Len(t, c.Settle(), 64)
+		c.Send(`["COUNT","c",{"kinds":[1]}]`)
+		require.Equal(t, []string{`["COUNT","c",{"count":0}]`}, c.Settle())
 	})
 }
 

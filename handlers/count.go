@@ -22,8 +22,8 @@ func (s *Session) count(ctx context.Context, m *wire.CountMessage) {
 		return
 	}
 	weight := wire.Weight(m.Filters)
-	if !s.conn.Charge(weight) { // waiting COUNTs would fill the memory with their filters
-		answer.Send(wire.AppendClosed(nil, m.ID, wire.Because(wire.RateLimited, "too many filter values on this connection")))
+	if !s.conn.Charge(weight) { // waiting COUNTs would fill the memory with their filters and goroutines
+		answer.Send(wire.AppendClosed(nil, m.ID, wire.Because(wire.RateLimited, "too many COUNTs, or filter values in them, wait on this connection")))
 		return
 	}
 	started := s.conn.Query(ctx, "count", func(ctx context.Context) {

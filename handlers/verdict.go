@@ -19,7 +19,7 @@ func (s *Session) answerEvent(sub *submission) {
 	if sub.err == nil {
 		r = sub.said
 	}
-	if r.Prefix == wire.Failed {
+	if r.Prefix == wire.Failed && !errors.Is(sub.err, store.ErrMoved) {
 		s.log.Error("event not saved", "conn", s.conn.ID(), "event", sub.event.ID, "err", sub.err)
 	}
 	s.metrics.EventOutcome(outcome(sub.err, r))

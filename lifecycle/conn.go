@@ -75,6 +75,8 @@ type Conn struct {
 	// +checklocks:mu
 	weight int // of the filters of current generations and running COUNTs
 	// +checklocks:mu
+	charged int // COUNTs that wait or run
+	// +checklocks:mu
 	ended []*Handle // retired by Close, for Finish to return
 	// +checklocks:mu
 	answers int // reserved and not sent

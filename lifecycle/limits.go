@@ -28,6 +28,8 @@ type Peer struct {
 const (
 	// maxReason is the longest text of a CLOSED frame, in bytes before escaping.
 	maxReason = 200
+	// maxCharged is how many COUNTs of a connection wait or run.
+	maxCharged = 64
 	// answerBytes is reserved for the answer to one EVENT, AUTH or COUNT.
 	answerBytes = 1024
 )

@@ -62,15 +62,16 @@ func (a Answer) Drop() {
 	c.freedLocked()
 }
 
-// Charge counts the weight of a COUNT's filters and reports whether the connection
-// may have them in memory beside those of its subscriptions. Discharge gives the
-// weight back.
+// Charge counts a COUNT with the weight of its filters and reports whether the
+// connection may have it beside its subscriptions: each one that waits costs a
+// goroutine, so there is a bound of their own. Discharge gives back what was counted.
 func (c *Conn) Charge(weight int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.weight+weight > c.limits.Weight {
+	if c.charged >= maxCharged || c.weight+weight > c.limits.Weight {
 		return false
 	}
+	c.charged++
 	c.weight += weight
 	return true
 }
@@ -79,6 +80,7 @@ func (c *Conn) Charge(weight int) bool {
 func (c *Conn) Discharge(weight int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.charged--
 	c.weight -= weight
 }
 

@@ -197,4 +197,19 @@ var connMutants = []Mutant{
 		Edit:   Edit{"lifecycle/writer.go", "c.group.enter(writerName) //", "//"},
 		Suites: in("lifecycle", "TestGroupWaitsForTheWriterThatSleeps"),
 	},
+	{
+		Name: "waiting-counts-unbounded", Promise: "G8", Says: "COUNTs that wait hold any number of goroutines.",
+		Edit:   Edit{"lifecycle/room.go", "c.charged >= maxCharged || ", ""},
+		Suites: in("handlers", "TestWaitingCountsAreBounded"),
+	},
+	{
+		Name: "last-block-ends-the-message", Promise: "RFC 7692", Says: "What follows a block that is marked as the last is dropped without a word.",
+		Edit:   Edit{"relay/conn/inflate.go", "(rest == 0 || rest == len(tail))", "(rest >= 0 || rest == len(tail))"},
+		Suites: in("relay/conn", "TestBlocksMarkedAsTheLastAreReadOn"),
+	},
+	{
+		Name: "long-length-taken", Promise: "RFC 6455", Says: "A length that is not written in its shortest form is taken.",
+		Edit:   Edit{"relay/conn/inbound.go", "case short == 126 && h.length < 126, short == 127", "case short == 125 && h.length < 0, short == 125"},
+		Suites: in("relay/conn", "FuzzMessages"),
+	},
 }

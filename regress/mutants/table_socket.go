@@ -9,7 +9,7 @@ var socketMutants = []Mutant{
 	},
 	{
 		Name: "message-size-unchecked", Promise: "RFC 6455", Says: "A message over the limit is cut and obeyed.",
-		Edit:   Edit{"relay/conn/inflate.go", "case max > 0 && int64(len(msg)) > max:", "case false:"},
+		Edit:   Edit{"relay/conn/inflate.go", "case max > 0 && int64(msg.Len()) > max:", "case false:"},
 		Suites: in("relay/conn", "TestTheLimitHoldsAfterInflation"),
 	},
 	{

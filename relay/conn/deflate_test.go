@@ -105,6 +105,20 @@ func TestTheLimitHoldsAfterInflation(t *testing.T) {
 	c.expectClose(1009)
 }
 
+// RFC 7692 section 7.2.1: a block that says it is the last need not be the last.
+func TestBlocksMarkedAsTheLastAreReadOn(t *testing.T) {
+	t.Parallel()
+	r := serve(t, session{}, withDeflate)
+	c := dialRaw(t, r, offer)
+	const last = "\x01\x02\x00\xfd\xff" // a stored block of two bytes, marked
+	for _, packed := range []string{last + "ab" + last + "cd", last + "ab" + last + "cd\x00", last + "ab" + pack(t, "cd")} {
+		c.send(compressed, packed)
+		c.expect(frame{text, "abcd"})
+	}
+	c.send(compressed, strings.Repeat(last+"ab", 1000))
+	c.expectClose(1007)
+}
+
 func TestCorruptCompressedDataIsToldSo(t *testing.T) {
 	t.Parallel()
 	r := serve(t, session{}, withDeflate)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"unicode/utf8"
 )
@@ -115,8 +116,11 @@ func (in *inbound) header() (h header, err error) {
 	if err != nil {
 		return h, err
 	}
-	if h.length < 0 {
+	switch short := int64(b1 & 0x7f); {
+	case h.length < 0:
 		return h, violation("a length has more than 63 bits")
+	case short == 126 && h.length < 126, short == 127 && h.length <= math.MaxUint16:
+		return h, violation("a length is not written in its shortest form")
 	}
 	if p, err = in.need(4); err != nil {
 		return h, err

@@ -48,10 +48,7 @@ func slow(b []byte, max int) (msgs, controls []string, code int) {
 			return msgs, controls, 1002
 		}
 		more := map[uint64]int{126: 2, 127: 8}[n]
-		if len(b) < 2+more+4 {
-			if more == 8 && len(b) >= 10 && b[2]&0x80 != 0 {
-				return msgs, controls, 1002
-			}
+		if len(b) < 2+more {
 			return msgs, controls, 0
 		}
 		if more > 0 {
@@ -60,10 +57,16 @@ func slow(b []byte, max int) (msgs, controls []string, code int) {
 				n = n<<8 | uint64(x)
 			}
 		}
+		if n>>63 != 0 || more == 2 && n < 126 || more == 8 && n < 1<<16 {
+			return msgs, controls, 1002
+		}
+		if len(b) < 2+more+4 {
+			return msgs, controls, 0
+		}
 		key := b[2+more : 2+more+4]
 		b = b[2+more+4:]
 		switch {
-		case n>>63 != 0, !control && inside == (op != 0):
+		case !control && inside == (op != 0):
 			return msgs, controls, 1002
 		case op == 2:
 			return msgs, controls, 1003
@@ -128,6 +131,8 @@ func FuzzMessages(f *testing.F) {
 	f.Add(join(maskedFrame(0x01, "a"), maskedFrame(pong, ""), maskedFrame(0x80, "b"), maskedFrame(0x80, "c")), 1)
 	f.Add(join(maskedFrame(text, strings.Repeat("x", 300)), maskedFrame(bin, "")), 3)
 	f.Add(maskedFrame(closed, "\x03\xe8\xff"), 1)
+	f.Add([]byte{text, 0xfe, 0, 1, 1, 2, 3, 4, 'a'}, 1) // a length that is not the shortest
+	f.Add([]byte{text, 0xff, 0, 0, 0, 0, 0, 0, 0, 1, 1, 2, 3, 4, 'a'}, 1)
 	f.Add([]byte{text, 0xff, 0x80, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4}, 1)
 	f.Fuzz(func(t *testing.T, in []byte, piece int) {
 		const max = 1 << 9

@@ -3,6 +3,8 @@ package conn
 import (
 	"context"
 	"encoding/binary"
+	"errors"
+	"net"
 	"sync"
 	"time"
 
@@ -118,7 +120,9 @@ func (s *webSocket) CloseNow() {
 func (s *webSocket) onControl(op byte, payload []byte) {
 	if op == opPing {
 		frame := append(appendHeader(make([]byte, 0, 2+len(payload)), finBit|opPong, len(payload)), payload...)
-		_ = s.wire.writeControl(frame) // the next Read fails if this does
+		if err := s.wire.writeControl(frame); err != nil && !errors.Is(err, net.ErrClosed) {
+			s.CloseNow() // nothing can be written any more, and half a frame may have been
+		}
 		return
 	}
 	select {
