@@ -30,6 +30,7 @@ type cut struct {
 	still string                              // a filter of which all is left, "" when there is none
 	broad []string                            // filters of which something is left, and nothing of what lost asks for
 	all   bool                                // everybody loses it, so that the other reader does not ask for it
+	brief bool                                // its way is that of another; not in meeting
 	veil  bool                                // who asks again is not refused, and sees nothing
 	take  func(w *world)                      // commits the row
 	back  func(w *world)                      // gives the permission back, and is applied; nil: for good
@@ -69,13 +70,13 @@ func cuts() []cut {
 			back: func(w *world) { w.enrol(pizza, secretKey) },
 		},
 		{
-			name: "member vanished", lost: toPizza, event: inPizza, still: notes, broad: broadOfGroups[:4],
+			name: "member vanished", lost: toPizza, event: inPizza, still: notes, broad: broadOfGroups[:4], brief: true,
 			given: func(w *world) { w.found(pizza, secretKey, otherKey) },
 			take:  func(w *world) { w.vanish(secretKey) },
 			back:  func(w *world) { w.enrol(pizza, secretKey) },
 		},
 		{
-			name: "member of a hidden group vanished", lost: toPizza, event: inPizza, still: notes, veil: true,
+			name: "member of a hidden group vanished", lost: toPizza, event: inPizza, still: notes, veil: true, brief: true,
 			given: func(w *world) {
 				w.found(pizza, secretKey, otherKey)
 				w.edit(pizza, "private", "hidden")
