@@ -22,6 +22,11 @@ var queryMutants = []Mutant{
 		Suites: in("relay/store/embedded", "TestPageAndEndDoNotWaitForALongLookForMore"),
 	},
 	{
+		Name: "hint-counts-what-is-hidden", Promise: "NIP-67", Says: "EOSE tells by its hint that there is much which the reader may not see.",
+		Edit:   Edit{"relay/store/embedded/union.go", "case looks-2*hidden >= maxLooks", "case looks >= maxLooks"},
+		Suites: in("relay/store/embedded", "TestHintDoesNotTellOfWhatIsHidden"),
+	},
+	{
 		Name: "limit-zero-is-finished", Promise: "NIP-67", Says: "A client that asked for no event is told that it has all.",
 		Edit:   Edit{"relay/store/embedded/rows.go", "|| r.unasked && r.hint", "|| false && r.hint"},
 		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
