@@ -196,7 +196,7 @@ func TestFinishEndsTheGoroutinesOfTheConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := lifecycle.NewConn(t.Context(), lifecycle.Options{ID: 1, Limits: limits()})
-		c.Query(c.Context(), "endless", func(ctx context.Context) { <-ctx.Done() })
+		c.Group().Go("endless", func(ctx context.Context) { <-ctx.Done() })
 		c.Finish()
 		synctest.Wait()
 		require.Empty(t, c.Group().Running())
