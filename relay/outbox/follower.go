@@ -82,16 +82,18 @@ type Follower struct {
 	// Owned by the goroutine that calls Step.
 	candidates []*lifecycle.Handle
 
-	begun   atomic.Uint64
-	applied progress
-	failing atomic.Bool // the last Step failed
+	begun     atomic.Uint64
+	applied   progress
+	failing   atomic.Bool  // the last Step failed
+	started   time.Time    // when it was made
+	confirmed atomic.Int64 // nanoseconds from started to the last confirmation
 }
 
 // New returns a follower that stands at o.Start.
 func New(o Options) *Follower {
 	f := &Follower{
 		log: o.Log, index: o.Index, access: o.Access, controls: o.Controls,
-		metrics: o.Metrics, now: o.Now, logger: o.Logger, pause: o.Pause,
+		metrics: o.Metrics, now: o.Now, logger: o.Logger, pause: o.Pause, started: o.Now(),
 	}
 	f.begun.Store(uint64(o.Start))
 	f.applied.reach(o.Start)
@@ -114,6 +116,14 @@ func (f *Follower) Await(ctx context.Context, at store.Position) error {
 // Failing reports whether the log could not be read, or a control row not be
 // applied, the last time.
 func (f *Follower) Failing() bool { return f.failing.Load() }
+
+// Confirmed returns since when nothing is known of the log that has not been taken
+// in here: when the last read began that reached the log's end and whose rows are
+// all in force. Until the first one it is when the follower was made, for a caller
+// that has just read Start. It does not lock.
+func (f *Follower) Confirmed() time.Time {
+	return f.started.Add(time.Duration(f.confirmed.Load()))
+}
 
 // Run follows the log until ctx ends.
 func (f *Follower) Run(ctx context.Context) {
@@ -149,6 +159,7 @@ func wait(ctx context.Context, wake <-chan struct{}, d time.Duration) {
 // Step reads the next rows and applies them. It returns how many it applied, and
 // stops before a control row that could not be.
 func (f *Follower) Step(ctx context.Context) (int, error) {
+	begin := f.now()
 	entries, err := f.log.ReadLog(ctx, f.Applied(), batchSize)
 	if err != nil {
 		return 0, fmt.Errorf("read log: %w", err)
@@ -159,6 +170,9 @@ func (f *Follower) Step(ctx context.Context) (int, error) {
 	}
 	if err != nil {
 		n-- // the row is not applied
+	}
+	if n == len(entries) && n < batchSize { // a full batch says nothing of what is behind it
+		f.confirmed.Store(int64(begin.Sub(f.started)))
 	}
 	if len(entries) > 0 {
 		f.metrics.Position(f.begun.Load(), uint64(f.Applied()))
