@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"runtime"
@@ -20,6 +21,7 @@ import (
 	"fencepost/relay/outbox"
 	"fencepost/relay/store"
 	"fencepost/relay/store/embedded"
+	"fencepost/relay/store/postgres"
 	"fencepost/relay/web"
 	"fencepost/relay/web/nip98"
 )
@@ -27,6 +29,8 @@ import (
 // What the parts ask of each other.
 var (
 	_ store.Store        = (*embedded.Store)(nil)
+	_ store.Store        = (*postgres.Store)(nil)
+	_ keySafe            = (*postgres.Store)(nil)
 	_ handlers.Store     = (*embedded.Store)(nil)
 	_ handlers.Index     = (*index.Index)(nil)
 	_ handlers.Writing   = (*access.Policy)(nil)
@@ -51,13 +55,61 @@ var (
 	_ conn.Session       = (*handlers.Session)(nil)
 )
 
-// OpenStore opens the store that c names. It must be closed.
-func OpenStore(c config.Config, log *slog.Logger) (store.Store, error) {
-	return embedded.Open(c.Data, embedded.Options{Now: time.Now, CacheBytes: int64(c.Store.CacheSize()), Logger: log})
+// patience is how long a start waits for a database that does not answer.
+const patience = 30 * time.Second
+
+// OpenStore opens the store that c names, which must be closed. The schema of a
+// database is brought up to date before, and a database that does not answer is waited
+// for, half a minute at most. ctx bounds the opening only.
+func OpenStore(ctx context.Context, c config.Config, log *slog.Logger) (store.Store, error) {
+	if url := c.Store.Postgres.URL.Reveal(); url != "" {
+		return opened(postgres.Open(ctx, url, postgres.Options{
+			Now: time.Now, Logger: log, MaxConns: c.Store.Postgres.MaxConns, Migrate: true, Patience: patience,
+		}))
+	}
+	return opened(embedded.Open(c.Data, embedded.Options{Now: time.Now, CacheBytes: int64(c.Store.CacheSize()), Logger: log}))
+}
+
+// opened returns s, and no store beside an error.
+func opened[S store.Store](s S, err error) (store.Store, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // HoldsStore reports whether c names a store that exists. It makes none.
-func HoldsStore(c config.Config) (bool, error) { return embedded.Exists(c.Data) }
+func HoldsStore(ctx context.Context, c config.Config) (bool, error) {
+	if c.Store.Postgres.URL == "" {
+		return embedded.Exists(c.Data)
+	}
+	_, version, err := SchemaStatus(ctx, c)
+	return version > 0, err
+}
+
+// Migration is one step of the schema of a database.
+type Migration = postgres.Migration
+
+// ErrNoDatabase says that a configuration names no database.
+var ErrNoDatabase = errors.New("store.postgres.url is not set: the embedded store needs no migrations")
+
+// SchemaStatus returns all steps that this program knows, in order, and how many the
+// database of c has, which are more when a newer program migrated it.
+func SchemaStatus(ctx context.Context, c config.Config) (all []Migration, version int, err error) {
+	if c.Store.Postgres.URL == "" {
+		return nil, 0, ErrNoDatabase
+	}
+	return postgres.Status(ctx, c.Store.Postgres.URL.Reveal())
+}
+
+// MigrateSchema applies the steps that the database of c lacks and returns them. Of
+// several calls at once one works and the others wait for it.
+func MigrateSchema(ctx context.Context, c config.Config) ([]Migration, error) {
+	if c.Store.Postgres.URL == "" {
+		return nil, ErrNoDatabase
+	}
+	return postgres.Up(ctx, c.Store.Postgres.URL.Reveal())
+}
 
 // parts are what New wires together.
 type parts struct {

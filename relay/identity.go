@@ -1,6 +1,8 @@
 package relay
 
 import (
+	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,10 +12,13 @@ import (
 	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"fencepost/relay/store"
 )
 
 // identityFile holds the relay's own secret key, 64 hex digits, in the data
-// folder. Who backs that folder up keeps the relay's name (NIP-11 "self").
+// folder of the embedded store. Who backs that folder up keeps the relay's name
+// (NIP-11 "self").
 const identityFile = "relay.key"
 
 // identity is the relay itself, as the author of events.
@@ -24,6 +29,37 @@ func (i identity) sign(ev *nostr.Event) error { return ev.Sign(i.secret) }
 
 // LogValue hides the secret key from slog.
 func (i identity) LogValue() slog.Value { return slog.StringValue(i.public) }
+
+// keySafe is a store of several replicas, which keeps their one key.
+type keySafe interface {
+	// RelayKey returns the secret key, which draft becomes when there is none.
+	RelayKey(ctx context.Context, draft []byte) ([]byte, error)
+}
+
+// openIdentity returns the key of the relay over s, which is made at the first start.
+func openIdentity(ctx context.Context, dir string, s store.Store) (identity, error) {
+	safe, ok := s.(keySafe)
+	if !ok {
+		return readIdentity(dir)
+	}
+	draft, err := hex.DecodeString(nostr.GeneratePrivateKey())
+	if err != nil {
+		return identity{}, fmt.Errorf("relay key: %w", err)
+	}
+	secret, err := safe.RelayKey(ctx, draft)
+	if err != nil {
+		return identity{}, fmt.Errorf("relay key: %w", err)
+	}
+	return newIdentity(hex.EncodeToString(secret))
+}
+
+func newIdentity(secret string) (identity, error) {
+	public, err := nostr.GetPublicKey(secret)
+	if err != nil {
+		return identity{}, fmt.Errorf("relay key: %w", err)
+	}
+	return identity{public: public, secret: secret}, nil
+}
 
 // readIdentity returns the key of the relay, which is made at the first start. dir
 // must exist.
@@ -40,11 +76,7 @@ func readIdentity(dir string) (identity, error) {
 	if !nostr.IsValid32ByteHex(secret) {
 		return identity{}, fmt.Errorf("relay key: %s does not hold 64 hex digits", path)
 	}
-	public, err := nostr.GetPublicKey(secret)
-	if err != nil {
-		return identity{}, fmt.Errorf("relay key: %w", err)
-	}
-	return identity{public: public, secret: secret}, nil
+	return newIdentity(secret)
 }
 
 // makeIdentity writes a new key durably: a relay that has shown a name keeps it.

@@ -41,7 +41,7 @@ type Relay struct {
 // New opens the store and the listener. ctx bounds the opening, not the relay's
 // life. The caller must call Run, which releases both.
 func New(ctx context.Context, o Options) (*Relay, error) {
-	s, err := OpenStore(o.Config, o.Logger)
+	s, err := OpenStore(ctx, o.Config, o.Logger)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
@@ -55,7 +55,7 @@ func New(ctx context.Context, o Options) (*Relay, error) {
 // open makes everything that works on s.
 func (r *Relay) open(ctx context.Context, s store.Store) (err error) {
 	c := r.started
-	if r.key, err = readIdentity(c.Data); err != nil {
+	if r.key, err = openIdentity(ctx, c.Data, s); err != nil {
 		return err
 	}
 	info, err := s.Log(ctx)

@@ -99,7 +99,7 @@ func (c *benchCommand) options(p *process) (o bench.Options, err error) {
 func openEmpty(dir string) (bench.Store, error) {
 	c := config.Default()
 	c.Data = dir
-	return relay.OpenStore(c, slog.New(slog.DiscardHandler))
+	return relay.OpenStore(context.Background(), c, slog.New(slog.DiscardHandler))
 }
 
 func (c *benchCommand) print(w io.Writer, report *bench.Report) error {

@@ -26,7 +26,8 @@ type exportCommand struct {
 	Filter []string `help:"Only events that match this filter (NIP-01, JSON). May be given several times." placeholder:"JSON" sep:"none"`
 }
 
-// Run writes to standard output. No relay may be running on the data folder.
+// Run writes to standard output. No relay may be running on the data folder; replicas
+// over a database may, and the export is what was stored at one moment.
 func (c *exportCommand) Run(ctx context.Context, p *process) (err error) {
 	filters, err := c.filters()
 	if err != nil {
@@ -36,16 +37,16 @@ func (c *exportCommand) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
-	found, err := relay.HoldsStore(cfg)
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	found, err := relay.HoldsStore(ctx, cfg)
 	if err == nil && !found {
-		err = fmt.Errorf("no store in %s", cfg.Data)
+		err = fmt.Errorf("no store in %s", place(cfg))
 	}
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
-	ctx, stop := interruptible(ctx)
-	defer stop()
-	s, err := openStore(cfg, p)
+	s, err := openStore(ctx, cfg, p)
 	if err != nil {
 		return err
 	}
@@ -75,10 +76,18 @@ func (c *exportCommand) filters() ([]*wire.Filter, error) {
 	return out, nil
 }
 
-// openStore opens the store for a command that needs it to itself.
-func openStore(cfg config.Config, p *process) (store.Store, error) {
+// place says where a store is, for messages.
+func place(cfg config.Config) string {
+	if cfg.Store.Postgres.URL != "" {
+		return "the database of store.postgres.url"
+	}
+	return cfg.Data
+}
+
+// openStore opens the store for a command, which needs an embedded one to itself.
+func openStore(ctx context.Context, cfg config.Config, p *process) (store.Store, error) {
 	var level slog.LevelVar
-	s, err := relay.OpenStore(cfg, newLogger(p.stderr, cfg.Log, &level))
+	s, err := relay.OpenStore(ctx, cfg, newLogger(p.stderr, cfg.Log, &level))
 	if errors.Is(err, store.ErrInUse) {
 		return nil, fmt.Errorf("%w: stop the relay that runs on it first", err)
 	}

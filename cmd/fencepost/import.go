@@ -22,7 +22,8 @@ type importCommand struct {
 }
 
 // Run stores the events in the order of their lines. No relay may be running on
-// the data folder.
+// the data folder; replicas over a database may, and send what is new to their
+// subscribers.
 func (c *importCommand) Run(ctx context.Context, p *process) (err error) {
 	cfg, err := c.load(p)
 	if err != nil {
@@ -35,7 +36,7 @@ func (c *importCommand) Run(ctx context.Context, p *process) (err error) {
 	defer func() { err = errors.Join(err, closeInput()) }()
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	s, err := openStore(cfg, p)
+	s, err := openStore(ctx, cfg, p)
 	if err != nil {
 		return err
 	}

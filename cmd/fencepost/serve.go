@@ -43,11 +43,10 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 	}
 	s := &server{command: c, process: p}
 	s.log = newLogger(p.stderr, cfg.Log, &s.level)
-	s.relay, err = relay.New(ctx, relay.Options{Config: cfg, Logger: s.log, Version: version})
-	if err != nil {
+	if err := s.start(ctx, cfg); err != nil {
 		return err
 	}
-	s.log.Info("ready", "address", s.relay.Addr().String(), "data", cfg.Data)
+	s.log.Info("ready", "address", s.relay.Addr().String(), "store", place(cfg))
 	return s.run(ctx, signals)
 }
 
@@ -65,6 +64,17 @@ type server struct {
 	relay   *relay.Relay
 	log     *slog.Logger
 	level   slog.LevelVar
+}
+
+// start makes the relay. A signal ends the waiting for a database, with errInterrupted.
+func (s *server) start(ctx context.Context, cfg config.Config) (err error) {
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	s.relay, err = relay.New(ctx, relay.Options{Config: cfg, Logger: s.log, Version: version})
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 func (s *server) run(ctx context.Context, signals <-chan os.Signal) error {

@@ -184,7 +184,7 @@ func foldMembers(t *testing.T, data string) map[string]map[string]bool {
 	t.Helper()
 	c := config.Default()
 	c.Data = data
-	s, err := relay.OpenStore(c, slog.New(slog.DiscardHandler))
+	s, err := relay.OpenStore(t.Context(), c, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	rows, err := s.ReadControl(t.Context(), 0, math.MaxInt)
 	require.NoError(t, err)

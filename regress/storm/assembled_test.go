@@ -78,7 +78,7 @@ func assemble(t testing.TB, c config.Config, change func(*assembled)) *host {
 // permit opens the store and makes what decides.
 func (a *assembled) permit(t testing.TB, c config.Config) {
 	var err error
-	a.store, err = relay.OpenStore(c, slog.New(slog.DiscardHandler))
+	a.store, err = relay.OpenStore(t.Context(), c, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	secret := nostr.GeneratePrivateKey()
 	sign := func(ev *nostr.Event) error { return ev.Sign(secret) }

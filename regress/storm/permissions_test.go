@@ -104,7 +104,7 @@ func total(counts map[string]int) (n int) {
 func readLog(t *testing.T, data string) []store.Entry {
 	c := config.Default()
 	c.Data = data
-	s, err := relay.OpenStore(c, slog.New(slog.DiscardHandler))
+	s, err := relay.OpenStore(t.Context(), c, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	entries, err := s.ReadLog(t.Context(), 0, math.MaxInt)
 	require.NoError(t, err)

@@ -22,6 +22,7 @@ type Config struct {
 	Auth          Auth
 	Membership    Membership
 	Groups        Groups
+	Access        Access
 	Store         Store
 }
 
@@ -125,9 +126,22 @@ type Groups struct {
 	MaxAge     time.Duration
 }
 
-// Store is the embedded store.
+// Access bounds how long permissions may be out of date.
+type Access struct {
+	MaxLag time.Duration
+}
+
+// Store is where events are kept: in the embedded store, or in PostgreSQL when that
+// has a URL.
 type Store struct {
-	Cache Size // 0 is chosen by the machine, see CacheSize
+	Cache    Size // of the embedded store; 0 is chosen by the machine, see CacheSize
+	Postgres Postgres
+}
+
+// Postgres is the database that replicas share.
+type Postgres struct {
+	URL      Secret // "" for the embedded store
+	MaxConns int    // for reading, of one replica
 }
 
 // Bound returns n, or the largest int when n is 0, which means that the limit is

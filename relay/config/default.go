@@ -70,6 +70,7 @@ func Default() Config {
 			MaxPins:    100,
 			MaxAge:     time.Hour,
 		},
-		Store: Store{Cache: 0}, // chosen by the machine
+		Access: Access{MaxLag: 5 * time.Second},
+		Store:  Store{Cache: 0, Postgres: Postgres{MaxConns: 16}}, // the cache is chosen by the machine
 	}
 }

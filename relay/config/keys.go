@@ -8,7 +8,7 @@ import (
 
 // key is one row of the table: everything there is to know about one setting.
 type key struct {
-	name  string // section.key, or key alone
+	name  string // section.key, or key alone; a section can be one of another: store.postgres
 	doc   string // meaning and unit, one line
 	when  effect
 	field func(*Config) any // pointer to the field
@@ -25,11 +25,7 @@ const (
 )
 
 func (k key) section() string {
-	section, _, ok := strings.Cut(k.name, ".")
-	if !ok {
-		return ""
-	}
-	return section
+	return k.name[:max(strings.LastIndexByte(k.name, '.'), 0)]
 }
 
 func (k key) leaf() string { return k.name[strings.LastIndexByte(k.name, '.')+1:] }
@@ -56,7 +52,7 @@ var (
 // stand together.
 var keys = []key{
 	{"listen", "address and port of the server", atRestart, func(c *Config) any { return &c.Listen }, text(checkListen)},
-	{"data", "folder of the embedded store", atRestart, func(c *Config) any { return &c.Data }, text(notEmpty)},
+	{"data", "folder of the embedded store; not used with store.postgres.url", atRestart, func(c *Config) any { return &c.Data }, text(notEmpty)},
 
 	{"relay.name", "name that clients show", atOnce, func(c *Config) any { return &c.Relay.Name }, nil},
 	{"relay.description", "plain text, paragraphs apart by an empty line", atOnce, func(c *Config) any { return &c.Relay.Description }, nil},
@@ -128,5 +124,10 @@ var keys = []key{
 	{"groups.max_pins", "pinned events of a group", atOnce, func(c *Config) any { return &c.Groups.MaxPins }, number{min: 1, max: 10_000, why: whyGroups}},
 	{"groups.max_age", "how old an event may be that is published in a group; 0s is off", atOnce, func(c *Config) any { return &c.Groups.MaxAge }, timeOrOff},
 
+	{"access.max_lag", "how long the log of the database may not have been read to its end: beyond it the relay is not ready and shows nothing private", atOnce, func(c *Config) any { return &c.Access.MaxLag }, number{min: int64(2 * time.Second), why: "the log is looked at once a second"}},
+
 	{"store.cache", "memory for what was read: blocks and decoded events, half each; up to 128MiB for writing come on top; 0 is an eighth of the memory, 128MiB to 1GiB", atRestart, func(c *Config) any { return &c.Store.Cache }, orChosen{number{min: int64(MiB)}}},
+
+	{"store.postgres.url", "database of all replicas, postgres://user:password@host:port/database; empty: the embedded store", atRestart, func(c *Config) any { return &c.Store.Postgres.URL }, secret(checkDatabase)},
+	{"store.postgres.max_conns", "connections of one replica for reading; three more write, listen and notify", atRestart, func(c *Config) any { return &c.Store.Postgres.MaxConns }, number{min: 2, max: 10_000, why: "the fan-out needs one beside the queries"}},
 }

@@ -62,20 +62,27 @@ func (l *loader) file(path string, data []byte) error {
 	if err := toml.Unmarshal(data, &tree); err != nil {
 		return &Problem{Text: fmt.Sprintf("%s: %v", path, err)}
 	}
-	for _, name := range slices.Sorted(maps.Keys(tree)) {
-		table, ok := tree[name].(map[string]any)
+	l.table("", tree)
+	return nil
+}
+
+// table reads a section, "" for the file itself, and those in it.
+func (l *loader) table(section string, table map[string]any) {
+	for _, leaf := range slices.Sorted(maps.Keys(table)) {
+		name := leaf
+		if section != "" {
+			name = section + "." + leaf
+		}
+		inner, isTable := table[leaf].(map[string]any)
 		switch {
-		case ok && isSection(name):
-			for _, leaf := range slices.Sorted(maps.Keys(table)) {
-				l.value(name, leaf, table[leaf])
-			}
-		case !ok && isSection(name):
-			l.problem(Problem{Key: name, Text: "must be a table: [" + name + "]"})
+		case strings.Contains(leaf, ".") || !isSection(name): // a quoted name is another key
+			l.value(section, leaf, table[leaf])
+		case isTable:
+			l.table(name, inner)
 		default:
-			l.value("", name, tree[name])
+			l.problem(Problem{Key: name, Text: "must be a table: [" + name + "]"})
 		}
 	}
-	return nil
 }
 
 func isSection(name string) bool {
@@ -85,9 +92,9 @@ func isSection(name string) bool {
 func (l *loader) value(section, leaf string, raw any) {
 	i := slices.IndexFunc(keys, func(k key) bool { return k.section() == section && k.leaf() == leaf })
 	if i < 0 {
-		path := toml.Key{section, leaf}
-		if section == "" {
-			path = path[1:]
+		path := toml.Key{leaf}
+		if section != "" {
+			path = append(strings.Split(section, "."), leaf)
 		}
 		l.problem(Problem{Key: path.String(), Text: "unknown key"})
 		return

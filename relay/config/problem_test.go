@@ -34,12 +34,18 @@ max = 0
 of = 1
 [log]
 level = {a = 1}
+[access.deep]
+x = 1
+["store.postgres"]
+url = "quoted, so another key"
 [[websocket]]
 max_message = 1
 `, "FENCEPOST_EVENTS_PENDING=many", "FENCEPOST_TYPO=1", "FENCEPOST_=1", "FENCEPOST_AUTH_REQUIRE=some")
 	require.Error(t, err)
 	require.ElementsMatch(t, []string{
 		`Data: unknown key`,
+		`access.deep: unknown key`,
+		`"store.postgres": unknown key`,
 		`listen: must be a string`,
 		`log.level: must be a string`,
 		`queue.max_byte: unknown key`,
@@ -106,6 +112,10 @@ func TestValuesThatBreakARule(t *testing.T) {
 		{"groups.max_pins", "-1", "at least 1"},
 		{"groups.max_age", "5ms", "at least 1s, or 0"},
 		{"events.created_at_past", "2 weeks", "must be a duration"},
+		{"access.max_lag", "1s", "at least 2s: the log is looked at once a second"},
+		{"store.postgres.url", "host=a dbname=b", "must be a URL such as postgres://"},
+		{"store.postgres.url", "postgres://a:b c@d/e\x7f", "must be a URL such as postgres://"},
+		{"store.postgres.max_conns", "1", "at least 2"},
 	} {
 		want := row.want
 		if want == "cannot" {
@@ -187,6 +197,25 @@ func TestSecretsAreNeverShown(t *testing.T) {
 	require.NoError(t, config.Set(&back, "x"))
 	require.Equal(t, "x", back.Reveal())
 	require.Equal(t, `""`, config.Literal(new(config.Secret)))
+}
+
+// The password of the database is a part of the URL.
+func TestProblemsDoNotTellTheURLOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"mysql://a:hunter2@b/c", "postgres://a:hunter2%@b/c", "hunter2"} {
+		_, err := config.Parse("[store.postgres]\nurl = '" + url + "'")
+		require.ErrorContains(t, err, "store.postgres.url: must be")
+		require.NotContains(t, err.Error(), "hunter2")
+	}
+}
+
+func TestTheStoreHasASectionOfItsOwnForTheDatabase(t *testing.T) {
+	t.Parallel()
+	_, err := config.Parse("[store]\npostgres = 'postgres://a:hunter2@b/c'\ncache = '1MiB'")
+	require.EqualError(t, err, "store.postgres: must be a table: [store.postgres]")
+	_, err = config.Parse("[store.postgres]\nuri = 1\n[store.cache]\nx = 1")
+	require.ElementsMatch(t, []string{"store.postgres.uri: unknown key", "store.cache: must be a size: bytes, or a number with B, KiB, MiB, GiB or TiB, such as \"512KiB\""},
+		strings.Split(err.Error(), "\n"))
 }
 
 func TestBoundOfALimitThatIsOff(t *testing.T) {

@@ -79,6 +79,11 @@ type text func(string) string
 
 func (r text) check(field any) string { return r(*field.(*string)) }
 
+// secret is the rule of a Secret. What it returns must not tell it.
+type secret func(string) string
+
+func (r secret) check(field any) string { return r(field.(*Secret).Reveal()) }
+
 // enum is the rule of an enumeration; only an override can break it.
 type enum struct{}
 
@@ -125,6 +130,17 @@ func checkPubKey(s string) string {
 	}
 	if b, err := hex.DecodeString(s); err != nil || len(b) != 32 || strings.ToLower(s) != s {
 		return "must be 64 characters of lower-case hex (no npub)"
+	}
+	return ""
+}
+
+func checkDatabase(s string) string {
+	if s == "" {
+		return ""
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return "must be a URL such as postgres://user:password@host:5432/database, special characters escaped"
 	}
 	return ""
 }

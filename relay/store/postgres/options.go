@@ -21,6 +21,9 @@ type Options struct {
 	// Migrate brings the schema up to date before the store opens it.
 	Migrate bool
 
+	// Patience is how long Open waits for a database that does not answer; not at all.
+	Patience time.Duration
+
 	// CommitTimeout is how long one commit is tried, through restarts of the database
 	// and other replicas' locks; 10 s. When an answer is lost at its end, finding out
 	// takes up to 10 s more.

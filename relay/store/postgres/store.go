@@ -34,10 +34,8 @@ type Store struct {
 	writer   writer // owned by the writer goroutine
 }
 
-// Open opens the store in the database of url and starts its goroutines, which Close
-// stops. store.ErrSchema when the schema is of another version. ctx bounds Open only.
-func Open(ctx context.Context, url string, opt Options) (*Store, error) {
-	opt = opt.withDefaults()
+// open is Open without patience.
+func open(ctx context.Context, url string, opt Options) (*Store, error) {
 	if opt.Migrate {
 		if _, err := Up(ctx, url); err != nil {
 			return nil, err

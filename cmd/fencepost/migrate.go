@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"fencepost/relay"
+	"fencepost/relay/config"
+)
+
+// migrateCommand has the commands about the schema of a database.
+type migrateCommand struct {
+	Status migrateStatusCommand `cmd:"" help:"Show the steps of the schema, and which of them the database has."`
+	Up     migrateUpCommand     `cmd:"" help:"Bring the schema up to date, as serve does when it starts."`
+}
+
+// databaseSettings are the flags that lead to a database.
+type databaseSettings struct {
+	Config string `help:"Configuration file (TOML). Default: $$FENCEPOST_CONFIG, or none." placeholder:"FILE"`
+}
+
+func (s databaseSettings) load(p *process) (config.Config, error) {
+	return settings{Config: s.Config}.load(p)
+}
+
+// migrateStatusCommand prints one line a step.
+type migrateStatusCommand struct{ databaseSettings }
+
+// Run prints the steps in order. It is an error when the database is of a newer
+// version than the program, and none when it lacks something.
+func (c *migrateStatusCommand) Run(ctx context.Context, p *process) error {
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	cfg, err := c.load(p)
+	if err != nil {
+		return err
+	}
+	all, version, err := relay.SchemaStatus(ctx, cfg)
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	for _, m := range all {
+		state := "missing"
+		if m.Applied {
+			state = "applied"
+		}
+		if _, err := fmt.Fprintf(p.stdout, "%04d %s %s\n", m.Version, state, m.Name); err != nil {
+			return err
+		}
+	}
+	if version > len(all) {
+		return fmt.Errorf("migrate: the database has version %d, this program knows up to %d: run a newer one", version, len(all))
+	}
+	return nil
+}
+
+// migrateUpCommand applies what is missing.
+type migrateUpCommand struct{ databaseSettings }
+
+// Run prints what it applied. Replicas may run meanwhile: a step leaves those of the
+// version before it able to work.
+func (c *migrateUpCommand) Run(ctx context.Context, p *process) error {
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	cfg, err := c.load(p)
+	if err != nil {
+		return err
+	}
+	applied, err := relay.MigrateSchema(ctx, cfg)
+	for _, m := range applied {
+		fmt.Fprintf(p.stdout, "%04d applied %s\n", m.Version, m.Name)
+	}
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	if len(applied) == 0 {
+		fmt.Fprintln(p.stdout, "the schema is up to date")
+	}
+	return nil
+}
