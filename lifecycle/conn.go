@@ -33,6 +33,9 @@ type Options struct {
 	// Sight says who may see an event whose frame is queued without a grant that
 	// holds; nil: everybody. It is called outside the lock and may block.
 	Sight func(ev *wire.Event) Sight
+	// SightOfRemoved says who may learn that an event is gone, of which a header is
+	// left; nil: whoever Sight lets see it. The rest is as with Sight.
+	SightOfRemoved func(ev *wire.Event) Sight
 	// OnEnded is called outside the lock with a generation that was ended because
 	// Sight's answer was an error: it is to be taken out of the index. May be nil.
 	OnEnded func(h *Handle)
@@ -54,6 +57,7 @@ type Conn struct {
 	closeAck bool
 	onClose  func()
 	sight    func(ev *wire.Event) Sight
+	gone     func(ev *wire.Event) Sight // Options.SightOfRemoved
 	onEnded  func(h *Handle)
 	pause    *pause.Hook
 	group    *Group
@@ -101,12 +105,15 @@ func NewConn(ctx context.Context, o Options) *Conn {
 	if o.Sight == nil {
 		o.Sight = func(*wire.Event) Sight { return Sight{} }
 	}
+	if o.SightOfRemoved == nil {
+		o.SightOfRemoved = o.Sight
+	}
 	if o.OnEnded == nil {
 		o.OnEnded = func(*Handle) {}
 	}
 	c := &Conn{
 		id: o.ID, peer: o.Peer, limits: o.Limits, closeAck: o.CloseAck, onClose: o.OnClose,
-		sight: o.Sight, onEnded: o.OnEnded, pause: o.Pause,
+		sight: o.Sight, gone: o.SightOfRemoved, onEnded: o.OnEnded, pause: o.Pause,
 		group:   NewGroup(ctx),
 		queries: make(chan struct{}, o.Limits.Queries),
 		closing: make(chan struct{}),

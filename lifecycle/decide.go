@@ -15,8 +15,9 @@ var reasonUndecided = wire.Because(wire.Failed, "could not find out what you may
 
 // question is a queued frame without a grant that holds.
 type question struct {
-	handle *Handle
-	event  *wire.Event
+	handle  *Handle
+	event   *wire.Event
+	removed bool
 
 	grant   *Grant
 	allowed bool
@@ -36,7 +37,7 @@ func (c *Conn) decide(ctx context.Context) {
 		c.pause.At(pause.DecideChosen)
 		for i := range batch {
 			q := &batch[i]
-			sight := c.sight(q.event)
+			sight := c.SightOf(q.event, q.removed)
 			q.grant = sight.Grant
 			q.allowed, q.err = sight.Decide(ctx, c.Keys())
 		}
@@ -59,7 +60,7 @@ func (c *Conn) undecided(batch []question) []question {
 		if f.kind != kindEvent || !f.wanted() || f.grant.Holds() {
 			continue
 		}
-		if batch = append(batch, question{handle: f.handle, event: f.event}); len(batch) == decideBatch {
+		if batch = append(batch, question{handle: f.handle, event: f.event, removed: f.removed}); len(batch) == decideBatch {
 			break
 		}
 	}

@@ -34,7 +34,8 @@ type Handle struct {
 	id      string
 	filters []*wire.Filter
 	weight  int    // of the filters
-	prefix  []byte // what stands before the event in an EVENT frame
+	prefix  []byte // what stands before the event in an EVENT frame, before the change in one of a feed
+	feed    *feed  // nil for that of a REQ
 
 	// Guarded by conn.mu.
 	ctx        context.Context // nil once it has ended
@@ -85,7 +86,10 @@ func (h *Handle) Begin(a store.Position) {
 // room up to the room timeout. It returns ErrRetired, ErrSlow or the context's
 // error.
 func (h *Handle) Replay(ctx context.Context, ev *wire.Event, grant *Grant) error {
-	f := Frame{kind: kindEvent, handle: h, event: ev, grant: grant}
+	return h.replay(ctx, Frame{kind: kindEvent, handle: h, event: ev, grant: grant})
+}
+
+func (h *Handle) replay(ctx context.Context, f Frame) error {
 	for {
 		room, err := h.tryReplay(f)
 		if room == nil {
@@ -131,14 +135,14 @@ func (h *Handle) awaitRoom(ctx context.Context, room <-chan struct{}) error {
 // hold or do not fit the queue now: the caller then calls Restart, reads the
 // log from the last A on, and tries again. hint is that of EOSE (NIP-67).
 func (h *Handle) GoLive(hint wire.Hint) (isLive bool, err error) {
-	isLive, err = h.goLive(hint)
+	isLive, err = h.goLive(wire.AppendEOSE(nil, h.id, hint))
 	if isLive {
 		h.stop() // the replay's context has done its work
 	}
 	return isLive, err
 }
 
-func (h *Handle) goLive(hint wire.Hint) (isLive bool, err error) {
+func (h *Handle) goLive(eose []byte) (isLive bool, err error) {
 	c := h.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -147,14 +151,14 @@ func (h *Handle) goLive(hint wire.Hint) (isLive bool, err error) {
 	}
 	if !h.eosed {
 		h.eosed = true
-		h.pushReservedLocked(kindEOSE, wire.AppendEOSE(nil, h.id, hint))
+		h.pushReservedLocked(kindEOSE, eose)
 	}
 	h.dropHeldLocked()
 	if h.overflowed || !c.queue.fits(len(h.hold), h.holdBytes) {
 		return false, nil
 	}
 	for _, x := range h.hold {
-		c.queue.push(Frame{kind: kindEvent, handle: h, event: x.event, grant: x.grant})
+		c.queue.push(x.frame(h))
 		h.floor = x.position
 	}
 	h.hold, h.holdBytes = nil, 0
@@ -171,7 +175,7 @@ func (h *Handle) dropHeldLocked() {
 			kept = append(kept, x)
 			continue
 		}
-		h.holdBytes -= h.eventLen(x.event)
+		h.holdBytes -= x.frame(h).Len()
 	}
 	clear(h.hold[len(kept):])
 	h.hold = kept
@@ -222,7 +226,7 @@ func (h *Handle) deliver(x held) Delivery {
 		h.holdLocked(x)
 		return Held
 	}
-	f := Frame{kind: kindEvent, handle: h, event: x.event, grant: x.grant}
+	f := x.frame(h)
 	if !c.queue.fits(1, f.Len()) {
 		h.endLocked(reasonSlow)
 		return Ended
@@ -237,7 +241,7 @@ func (h *Handle) holdLocked(x held) {
 	if h.overflowed {
 		return
 	}
-	n := h.eventLen(x.event)
+	n := x.frame(h).Len()
 	l := h.conn.limits
 	if len(h.hold) >= l.HoldFrames || h.holdBytes+n > l.HoldBytes {
 		h.hold, h.holdBytes, h.overflowed = nil, 0, true
@@ -246,8 +250,6 @@ func (h *Handle) holdLocked(x held) {
 	h.hold = append(h.hold, x)
 	h.holdBytes += n
 }
-
-func (h *Handle) eventLen(ev *wire.Event) int { return len(h.prefix) + len(ev.Raw()) + 1 }
 
 // Evict ends exactly this generation with CLOSED. It returns false, and does
 // nothing, when the generation is retired already. On true the caller takes the
@@ -272,11 +274,20 @@ func (h *Handle) evict(r wire.Reason) bool {
 
 // endLocked retires h with CLOSED, for which room is reserved.
 func (h *Handle) endLocked(r wire.Reason) {
-	h.retireLocked()
 	r.Text = clip(r.Text)
+	if h.feed != nil && r != (wire.Reason{}) { // without a reason it answers CLOSE
+		h.endWithLocked(wire.AppendChangesErr(nil, h.id, r, nil))
+		return
+	}
+	h.endWithLocked(wire.AppendClosed(nil, h.id, r))
+}
+
+// endWithLocked retires h with its last frame, which fits what is reserved for it.
+func (h *Handle) endWithLocked(text []byte) {
+	h.retireLocked()
 	h.closing = true
-	h.conn.slots[h.id] = h // until the writer takes the CLOSED
-	h.conn.queue.push(Frame{kind: kindClosed, handle: h, text: wire.AppendClosed(nil, h.id, r)})
+	h.conn.slots[h.id] = h // until the writer takes the frame
+	h.conn.queue.push(Frame{kind: kindClosed, handle: h, text: text})
 	h.conn.wakeLocked()
 }
 

@@ -11,7 +11,10 @@ import (
 // old, when not nil, is to be taken out of the index. Over the limit of
 // subscriptions the id is refused with CLOSED (G5) and h is nil.
 func (c *Conn) Reserve(ctx context.Context, id string, filters []*wire.Filter) (h, old *Handle, err error) {
-	h = c.newHandle(id, filters)
+	return c.reserve(ctx, c.newHandle(id, filters))
+}
+
+func (c *Conn) reserve(ctx context.Context, h *Handle) (got, old *Handle, err error) {
 	h.ctx, h.cancel = context.WithCancel(c.group.Context())
 	for {
 		got, old, room, err := c.tryReserve(h)
@@ -62,7 +65,10 @@ func (c *Conn) tryReserve(h *Handle) (got, old *Handle, room <-chan struct{}, er
 // Refuse answers a REQ for id with CLOSED and ends the older generation in the
 // same critical section (G5). It waits for room like Reserve.
 func (c *Conn) Refuse(ctx context.Context, id string, r wire.Reason) (old *Handle, err error) {
-	h := c.newHandle(id, nil)
+	return c.refuse(ctx, c.newHandle(id, nil), r)
+}
+
+func (c *Conn) refuse(ctx context.Context, h *Handle, r wire.Reason) (old *Handle, err error) {
 	for {
 		old, room, err := c.tryRefuse(h, r)
 		if room == nil {
@@ -184,5 +190,9 @@ func finishHandle(h *Handle) {
 func (h *Handle) room() (eose, closed int) {
 	const frame = 32 // everything but the quoted id and the reason
 	id := len(h.prefix)
-	return id + frame, id + frame + 2*maxReason
+	eose, closed = id+frame, id+frame+2*maxReason
+	if h.feed != nil {
+		return eose + feedMark, closed + feedMark
+	}
+	return eose, closed
 }

@@ -139,9 +139,12 @@ func (c *Conn) take(dst []Frame, maxBytes int) (frames []Frame, done, decide boo
 	defer c.mu.Unlock()
 	dst, undecided := c.queue.take(dst, maxBytes)
 	for _, f := range dst {
-		if f.kind == kindClosed {
+		switch f.kind {
+		case kindClosed:
 			f.handle.closing = false
 			delete(c.slots, f.handle.id)
+		case kindEOSE:
+			f.handle.tookEOSELocked()
 		}
 	}
 	if len(dst) > 0 {

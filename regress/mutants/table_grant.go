@@ -14,7 +14,7 @@ var grantMutants = []Mutant{
 	},
 	{
 		Name: "hold-forgets-grant", Promise: "G4", Says: "A frame that waited for the replay is sent without a look at its grant.",
-		Edit:   Edit{"lifecycle/handle.go", "handle: h, event: x.event, grant: x.grant})", "handle: h, event: x.event})"},
+		Edit:   Edit{"lifecycle/frame.go", "removed: x.removed, grant: x.grant}", "removed: x.removed}"},
 		Suites: in("lifecycle", "TestHeldFrameIsDecidedAgain"),
 	},
 	{

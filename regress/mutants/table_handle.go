@@ -123,7 +123,7 @@ var handleMutants = []Mutant{
 	},
 	{
 		Name: "closed-not-findable", Promise: "G3", Says: "A queued CLOSED cannot be muted by the next REQ.",
-		Edit:   Edit{"lifecycle/handle.go", "\th.conn.slots[h.id] = h // until the writer takes the CLOSED\n", ""},
+		Edit:   Edit{"lifecycle/handle.go", "\th.conn.slots[h.id] = h // until the writer takes the frame\n", ""},
 		Suites: in("lifecycle", "TestNewerRequestMutesTheQueuedClosedOfAnOlderOne"),
 	},
 	{
@@ -179,7 +179,7 @@ var handleMutants = []Mutant{
 	},
 	{
 		Name: "closed-wakes-nobody", Promise: "G3", Says: "CLOSED lies in the queue until something else is sent.",
-		Edit:   Edit{"lifecycle/handle.go", "wire.AppendClosed(nil, h.id, r)})\n\th.conn.wakeLocked()\n", "wire.AppendClosed(nil, h.id, r)})\n"},
+		Edit:   Edit{"lifecycle/handle.go", "kindClosed, handle: h, text: text})\n\th.conn.wakeLocked()\n", "kindClosed, handle: h, text: text})\n"},
 		Suites: in("lifecycle", "TestWhateverIsQueuedWakesTheWriter"),
 	},
 	{

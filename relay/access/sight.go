@@ -14,16 +14,25 @@ import (
 // no secret.
 func (p *Policy) Sight(ev *wire.Event) lifecycle.Sight {
 	scopes, inGroup := p.groups.Sight(ev)
-	return p.sight(ev, scopes, inGroup)
+	return p.sight(ev, false, scopes, inGroup)
 }
 
-// sight is Sight with what Groups.Sight has returned.
-func (p *Policy) sight(ev *wire.Event, scopes []*lifecycle.Scope, inGroup func([]string) bool) lifecycle.Sight {
+// SightOfRemoved says who may learn that ev is gone, of which the header is left:
+// who might see it if it were still there. That it was banned by its id or that its
+// author has vanished is why it is gone, and hides nothing. Of a deleted group nobody
+// learns anything. Otherwise it is Sight.
+func (p *Policy) SightOfRemoved(ev *wire.Event) lifecycle.Sight {
+	scopes, inGroup := p.groups.Sight(ev)
+	return p.sight(ev, true, scopes, inGroup)
+}
+
+// sight is Sight or SightOfRemoved with what Groups.Sight has returned.
+func (p *Policy) sight(ev *wire.Event, removed bool, scopes []*lifecycle.Scope, inGroup func([]string) bool) lifecycle.Sight {
 	grant := p.grant() // before any state is read: see lifecycle.NewGrant
 	if len(scopes) > 0 {
 		grant = lifecycle.NewGrant(append(slices.Clip(scopes), p.relay, p.local)...)
 	}
-	hidden, may := p.judge(ev)
+	hidden, may := p.judge(ev, removed)
 	if hidden {
 		return lifecycle.Sight{Grant: grant, May: nobody}
 	}
@@ -44,10 +53,10 @@ func (p *Policy) sight(ev *wire.Event, scopes []*lifecycle.Scope, inGroup func([
 
 // judge says whether nobody may see ev, and otherwise who must be asked about by
 // the rules of the relay, nil for everybody.
-func (p *Policy) judge(ev *wire.Event) (hidden bool, reader func(keys []string) bool) {
+func (p *Policy) judge(ev *wire.Event, removed bool) (hidden bool, reader func(keys []string) bool) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	if p.isHiddenLocked(ev) {
+	if removed && p.isUnservedLocked(ev) || !removed && p.isHiddenLocked(ev) {
 		return true, nil
 	}
 	if p.rules.Members == MembersAll || p.rules.Require == RequireAll {
@@ -63,10 +72,15 @@ func (p *Policy) isHiddenLocked(ev *wire.Event) bool {
 			return true
 		}
 	}
-	if ev.PubKey != p.self && !p.state.takes(ev.Kind) {
+	if p.isUnservedLocked(ev) {
 		return true
 	}
 	return len(p.state.vanished) > 0 && p.hasVanishedLocked(ev)
+}
+
+// isUnservedLocked reports whether events of ev's kind are not served.
+func (p *Policy) isUnservedLocked(ev *wire.Event) bool {
+	return ev.PubKey != p.self && !p.state.takes(ev.Kind)
 }
 
 // hasVanishedLocked reports whether ev is erased or about to be by a request to

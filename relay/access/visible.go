@@ -29,7 +29,7 @@ func (p *Policy) Visible(ctx context.Context, keys []string, filters []*wire.Fil
 	var first atomic.Pointer[error]
 	visible = func(ev *wire.Event) bool {
 		scopes, inGroup := p.groups.Sight(ev)
-		s := p.sight(ev, scopes, inGroup)
+		s := p.sight(ev, false, scopes, inGroup)
 		may, err := s.Decide(ctx, keys)
 		if err != nil {
 			first.CompareAndSwap(nil, &err)

@@ -191,6 +191,8 @@ func (f *Follower) apply(ctx context.Context, e *store.Entry) error {
 	switch e.Type {
 	case store.EntryEvent, store.EntryEphemeral:
 		f.fanout(e)
+	case store.EntryRemoval:
+		f.fanoutRemoval(e)
 	case store.EntryControl:
 		if err := f.controls.Apply(ctx, e); err != nil {
 			return fmt.Errorf("apply control row %d: %w", e.Position, err)

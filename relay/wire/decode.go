@@ -70,6 +70,9 @@ func (d *decoder) message() (Message, bool) {
 	case "COUNT":
 		filters, ok := d.messageFilters()
 		return &CountMessage{ID: d.sub, Filters: filters}, ok
+	case "CHANGES":
+		m, ok := d.changes()
+		return m, ok
 	case "CLOSE":
 		ok := d.messageSub() && d.messageEnd()
 		return &CloseMessage{ID: d.sub}, ok

@@ -3,15 +3,23 @@ package wire
 // RelayMessage is one message of a relay, as its clients read it. Fields that
 // the verb does not have are zero.
 type RelayMessage struct {
-	Verb        string   // EVENT, OK, EOSE, CLOSED, NOTICE, AUTH or COUNT
-	Sub         string   // EVENT, EOSE, CLOSED, COUNT: the subscription id
+	Verb        string   // EVENT, OK, EOSE, CLOSED, NOTICE, AUTH, COUNT or CHANGES
+	Sub         string   // EVENT, EOSE, CLOSED, COUNT, CHANGES: the subscription id
 	Event       *Event   // EVENT; neither id nor signature is checked yet
-	ID          string   // OK: the event id
+	ID          string   // OK, CHANGES REMOVED: the event id
 	OK          bool     // OK: accepted
 	Text        string   // OK, CLOSED, NOTICE: what it says; AUTH: the challenge
 	Hints       []string // EOSE: "more", "finish" (NIP-67); nil without
 	Count       int      // COUNT
 	Approximate bool     // COUNT: Count is not exact (NIP-45)
+
+	Change   string // CHANGES: EVENT, REMOVED, EOSE or ERR, with the fields of those verbs
+	Position uint64 // CHANGES EVENT, REMOVED, EOSE
+	Epoch    string // CHANGES EOSE, ERR
+	Token    string // CHANGES EOSE: the position, for since
+	More     bool   // CHANGES EOSE: the feed is over and there is more behind it
+	Floor    uint64 // CHANGES ERR that is a resync
+	Head     uint64 // the same
 }
 
 // DecodeRelay reads one message of a relay. It is as strict as Decode about JSON
@@ -56,6 +64,8 @@ func (d *decoder) relayMessage() (m RelayMessage, ok bool) {
 		ok = d.relayText("challenge", &m.Text)
 	case "COUNT":
 		ok = d.relaySub(&m) && d.relayCount(&m)
+	case "CHANGES":
+		ok = d.relayChanges(&m)
 	default:
 		ok = d.refuse(Because(Unsupported, "unknown message type"))
 	}

@@ -1,7 +1,7 @@
 package wire
 
 // Message is one decoded client message: *EventMessage, *ReqMessage,
-// *CountMessage, *CloseMessage or *AuthMessage.
+// *CountMessage, *ChangesMessage, *CloseMessage or *AuthMessage.
 type Message interface{ verb() string }
 
 type (
