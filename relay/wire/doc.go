@@ -20,6 +20,11 @@
 // they list, however many tags the event has. For that, an event of many tags
 // keeps them as sets too, which its maker pays for once.
 //
+// A search (NIP-50) is part of the predicate: a filter asks for words, an event has
+// words (Event.Words), and a store that keeps them finds what the predicate says. What
+// is "key:value" in a search is ignored. The words of an event are cut when the first
+// search asks, and then kept with it as hashes, 32 KiB at most.
+//
 // Encoding appends to the caller's buffer and allocates nothing else. Strings
 // handed to it must be valid UTF-8, as all decoded ones are.
 //

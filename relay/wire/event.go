@@ -3,12 +3,13 @@ package wire
 import (
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"unicode"
 
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// Event is one Nostr event with its wire form. It is immutable once made: the
+// Event is one Nostr event with its wire form. It is immutable once made, and not copied: the
 // store, the fan-out and every queue share one pointer.
 type Event struct {
 	nostr.Event
@@ -16,6 +17,8 @@ type Event struct {
 	raw     []byte   // the seven fields as JSON, without blanks outside strings
 	expires int64    // NIP-40 in Unix seconds, never when 0
 	tags    tagIndex // for filters
+
+	words atomic.Pointer[[]uint64] // for searches; nil until one asks
 }
 
 // NewEvent takes a finished event (id and signature set) and renders its wire

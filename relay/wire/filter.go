@@ -17,6 +17,8 @@ type Filter struct {
 
 	tags    []tagFilter // in no order
 	letters uint64      // the bits of their names
+
+	query *query // of the search, nil when it asks for nothing
 }
 
 // maxLinear is the length up to which a list is scanned instead of hashed.
@@ -30,6 +32,7 @@ func NewFilter(f nostr.Filter) *Filter {
 	out.IDs, out.ids = unique(f.IDs)
 	out.Authors, out.authors = unique(f.Authors)
 	out.Kinds, out.kinds = unique(f.Kinds)
+	out.query = newQuery(f.Search)
 	if f.Tags == nil {
 		return out
 	}
@@ -84,8 +87,7 @@ func uniqueShort[T comparable](list []T) []T {
 }
 
 // MatchesAny reports whether e matches one of the filters. It is the predicate
-// of G7: stored events, live events and counts all ask it. limit and search are
-// not looked at.
+// of G7: stored events, live events and counts all ask it. limit is not looked at.
 func MatchesAny(filters []*Filter, e *Event) bool {
 	for _, f := range filters {
 		if f.Matches(e) {
@@ -95,7 +97,8 @@ func MatchesAny(filters []*Filter, e *Event) bool {
 	return false
 }
 
-// Matches reports whether e matches the filter (NIP-01), limit and search aside.
+// Matches reports whether e matches the filter (NIP-01), its words included (NIP-50),
+// limit aside.
 func (f *Filter) Matches(e *Event) bool {
 	if f.letters&^e.tags.letters != 0 {
 		return false // whatever is asked for, the event has no tag of that name
@@ -117,7 +120,7 @@ func (f *Filter) Matches(e *Event) bool {
 			return false
 		}
 	}
-	return true
+	return f.query == nil || f.query.matches(e)
 }
 
 // Asks reports whether the filter has a condition on tags of that name, a letter.
