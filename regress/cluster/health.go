@@ -1,0 +1,44 @@
+package cluster
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// Ready asks for the readiness of the replica.
+func (r *Replica) Ready(ctx context.Context) (status int, body string, err error) {
+	return r.get(ctx, "/readyz")
+}
+
+// Metric returns a metric without labels.
+func (r *Replica) Metric(ctx context.Context, name string) (float64, error) {
+	_, body, err := r.get(ctx, "/metrics")
+	if err != nil {
+		return 0, err
+	}
+	for s := bufio.NewScanner(strings.NewReader(body)); s.Scan(); {
+		if value, ok := strings.CutPrefix(s.Text(), name+" "); ok {
+			return strconv.ParseFloat(value, 64)
+		}
+	}
+	return 0, fmt.Errorf("there is no metric %s", name)
+}
+
+func (r *Replica) get(ctx context.Context, path string) (status int, body string, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.page(path), nil)
+	if err != nil {
+		return 0, "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	b, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(b), err
+}
