@@ -48,6 +48,9 @@ type Write struct {
 	// refused from now on with ErrVanished, for ever. What is stored is removed by
 	// Erase of the store.
 	Erase *Erasure
+
+	// Copied is part of another store, and everything else is empty then.
+	Copied *Copied
 }
 
 // Validate returns an error for a write that names nothing: an id to ban that is
@@ -60,6 +63,9 @@ func (w *Write) Validate() error {
 				return errInvalid
 			}
 		}
+	}
+	if w.Copied != nil {
+		return w.Copied.validate()
 	}
 	if w.Erase != nil {
 		return w.Erase.Validate()

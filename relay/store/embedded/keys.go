@@ -12,6 +12,7 @@ import (
 //	00 "schema"                                     version(4)
 //	00 "epoch"                                      16 hex characters
 //	00 "head"                                       position(8) of the last log row
+//	00 "copying"                                    done(1) token: how far a copy into this store is
 //	01 position(8)                                  log row, see row.go
 //	02 id(32)                                       position(8) created_at(8) of a stored event; empty: not stored, and deleted by somebody or banned
 //	03 kind(2) pubkey(32) text(d)                   position(8) created_at(8) id(32): the stored version of an address
@@ -75,6 +76,8 @@ var (
 	keySchema = append([]byte{spaceMeta}, "schema"...)
 	keyEpoch  = append([]byte{spaceMeta}, "epoch"...)
 	keyHead   = append([]byte{spaceMeta}, "head"...)
+
+	keyCopying = append([]byte{spaceMeta}, "copying"...)
 )
 
 func logKey(position uint64) []byte {

@@ -41,6 +41,9 @@ func open(fs vfs.FS, dir string, opt Options) (*Store, error) {
 		return nil, errors.Join(err, lock.Close())
 	}
 	epoch, err := identify(e)
+	if err == nil && !opt.Copying {
+		err = refuseCopying(e)
+	}
 	if err != nil {
 		return nil, errors.Join(err, e.close(), lock.Close())
 	}

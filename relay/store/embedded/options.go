@@ -24,6 +24,10 @@ type Options struct {
 	// refused, so that the database never meets a full disk itself; 128 MiB.
 	// Negative turns the check off.
 	MinFreeBytes int64
+
+	// Copying opens a store into which a copy has not ended; without it that is refused
+	// with store.ErrCopying.
+	Copying bool
 }
 
 func (o Options) withDefaults() Options {

@@ -31,6 +31,15 @@ func TestStoreKeepsTheContractOnDisk(t *testing.T) {
 	})
 }
 
+func TestCopiesAreTheSame(t *testing.T) {
+	t.Parallel()
+	storetest.RunCopies(t, func(t *testing.T, now func() time.Time) store.Store {
+		s, err := embedded.OpenFS(vfs.NewMem(), "data", embedded.Options{Now: now})
+		require.NoError(t, err)
+		return s
+	})
+}
+
 func TestStoreAgreesWithTheFake(t *testing.T) {
 	t.Parallel()
 	for name, cacheBytes := range map[string]int64{"cached": 0, "uncached": 1} {

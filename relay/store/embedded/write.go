@@ -12,6 +12,9 @@ func (t *txn) write(w *store.Write) (out store.Outcome, err error) {
 	if err != nil {
 		return store.Outcome{Err: err}, nil
 	}
+	if w.Copied != nil {
+		return t.copied(w.Copied)
+	}
 	before := t.head
 	if event != nil {
 		out, err = t.append(event, w.Terms)

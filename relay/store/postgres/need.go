@@ -22,6 +22,7 @@ type need struct {
 
 	positions []uint64  // of events to erase
 	until     time.Time // of a sweep; zero for none
+	copying   bool      // how far a copy is
 }
 
 // needOf returns what the writes of requests need. What is refused unread is left out.
@@ -53,6 +54,7 @@ func (n *need) add(w *store.Write) {
 	if err != nil {
 		return
 	}
+	n.copying = n.copying || w.Copied != nil
 	if event != nil {
 		also = append(also, event)
 	}

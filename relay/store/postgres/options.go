@@ -29,6 +29,10 @@ type Options struct {
 	// takes up to 10 s more.
 	CommitTimeout time.Duration
 
+	// Copying opens a database into which a copy has not ended, which is refused with
+	// store.ErrCopying otherwise. Its sessions are not counted by Store.Others.
+	Copying bool
+
 	// SnapshotAge is how long an event that was removed stays readable by the snapshots
 	// from before; 10 minutes. Then they fail.
 	SnapshotAge time.Duration
@@ -54,6 +58,8 @@ func (o Options) withDefaults() Options {
 }
 
 const (
+	applicationName = "fencepost" // of the sessions of replicas
+
 	lockTimeout    = 2 * time.Second     // also for TCP without an answer
 	idleTimeout    = 3 * lockTimeout / 4 // of a transaction: a stopped holder is gone before those who wait give up
 	connectTimeout = 5 * time.Second
@@ -75,8 +81,12 @@ func parse(url string, o Options) (*pgxpool.Config, error) {
 		return dialer.DialContext(ctx, network, addr)
 	}
 	milliseconds := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+	name := applicationName
+	if o.Copying {
+		name += " copy"
+	}
 	for name, value := range map[string]string{
-		"application_name":                    "fencepost",
+		"application_name":                    name,
 		"default_transaction_isolation":       "read committed",
 		"idle_in_transaction_session_timeout": milliseconds(idleTimeout),
 		"lock_timeout":                        milliseconds(lockTimeout),

@@ -11,6 +11,7 @@ type state struct {
 	version int64
 	head    uint64
 	due     []uint64 // positions of rows that the sweep has work with, oldest due first
+	copying store.Copying
 
 	byPosition map[uint64]*stored
 	byID       map[[32]byte]*stored

@@ -49,7 +49,7 @@ func open(ctx context.Context, url string, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the database: %w", err)
 	}
-	if err := errors.Join(checkSettings(ctx, conn), checkSchema(ctx, conn)); err != nil {
+	if err := errors.Join(checkSettings(ctx, conn), checkSchema(ctx, conn), checkCopying(ctx, conn, opt)); err != nil {
 		return nil, errors.Join(err, conn.Close(ctx))
 	}
 	life := context.WithoutCancel(ctx)

@@ -24,6 +24,7 @@ type txn struct {
 	newKeys         map[[32]byte]int64
 	newGroups       []group
 	control         store.Position // the last control row, 0 for none
+	newCopying      bool           // copying is to be kept
 }
 
 // row is a new log row. record is set while it is a stored event.
@@ -61,7 +62,7 @@ func newTxn(s *state, now time.Time) *txn {
 // empty reports whether there is nothing to commit.
 func (t *txn) empty() bool {
 	return len(t.rows) == 0 && len(t.voids) == 0 && len(t.newTombs) == 0 && len(t.newAddressTombs) == 0 &&
-		len(t.banned) == 0 && len(t.newKeys) == 0 && len(t.newGroups) == 0
+		len(t.banned) == 0 && len(t.newKeys) == 0 && len(t.newGroups) == 0 && !t.newCopying
 }
 
 // write decides about w and, when it is to be written, writes all of it.
@@ -69,6 +70,9 @@ func (t *txn) write(w *store.Write) (out store.Outcome) {
 	event, also, err := prepare(w)
 	if err != nil {
 		return store.Outcome{Err: err}
+	}
+	if w.Copied != nil {
+		return t.copied(w.Copied)
 	}
 	before := t.head
 	if event != nil {
@@ -137,9 +141,7 @@ func (t *txn) append(r *record, terms []store.Term) store.Outcome {
 	if old := t.byAddress[r.address]; r.address != "" && old != nil {
 		t.void(old, store.VoidReplaced, t.head+1)
 	}
-	expires, _ := r.event.Expires()
-	position := t.push(row{Entry: entry, record: r, dueAt: expires})
-	t.add(&stored{position: uint64(position), id: r.id, at: r.at, address: r.address, event: r.event})
+	position := t.insert(r)
 	if r.kind == store.KindDeletion {
 		t.deleteTargets(r)
 	}

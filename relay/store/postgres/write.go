@@ -58,6 +58,9 @@ func (t *txn) send(ctx context.Context, conn *pgx.Conn, me []byte, inside bool) 
 		c.voided, c.voidKind, c.voidBy,
 		c.tombID, c.tombKey, c.buried, c.buriedUntil, c.ban, c.unban,
 		c.scope, c.epoch, c.erased, c.erasedUntil, c.groupName, c.groupKey)
+	if t.newCopying {
+		b.Queue(sqlSetCopying, t.copying.Token, t.copying.Done)
+	}
 	if inside {
 		b.Queue("COMMIT")
 	}

@@ -146,6 +146,11 @@ func (s *Store) decide(ctx context.Context, conn *pgx.Conn, requests []*request,
 	if err != nil {
 		return nil, err
 	}
+	if n.copying { // after the version, as everything else
+		if state.copying, err = loadCopying(ctx, conn); err != nil {
+			return nil, err
+		}
+	}
 	t := newTxn(state, s.opt.Now())
 	for _, r := range requests {
 		switch {

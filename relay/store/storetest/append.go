@@ -54,7 +54,7 @@ func (f *Fake) deletedLocked(e *wire.Event) bool {
 		}
 	}
 	until, ok := f.buried[e.Address()]
-	return ok && int64(e.CreatedAt) <= until
+	return ok && int64(e.CreatedAt) <= until || f.marked.buried(e)
 }
 
 // supersedeLocked voids the version that e replaces; false when that one stays.

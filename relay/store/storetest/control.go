@@ -54,6 +54,9 @@ func (f *Fake) writeLocked(w *store.Write, now time.Time) (out store.Outcome) {
 	if err := w.Validate(); err != nil {
 		return store.Outcome{Err: err}
 	}
+	if w.Copied != nil {
+		return f.copiedLocked(w.Copied)
+	}
 	if w.Event != nil {
 		if first, ok := f.storedLocked(w.Event); ok {
 			return store.Outcome{Position: first, Err: store.ErrDuplicate}
@@ -137,7 +140,7 @@ func (f *Fake) bannedLocked(e *wire.Event) bool {
 }
 
 func (f *Fake) vanishedLocked(e *wire.Event) bool {
-	return slices.ContainsFunc(f.erased, func(x store.Erasure) bool { return x.Selects(e) })
+	return f.marked.vanished(e) || slices.ContainsFunc(f.erased, func(x store.Erasure) bool { return x.Selects(e) })
 }
 
 // Prefixed implements store.Snapshot.

@@ -28,6 +28,10 @@ type Fake struct {
 	// +checklocks:mu
 	erased []store.Erasure // what may not be stored because of a Write's Erase
 	// +checklocks:mu
+	marked marks // what a copy brought that has no other place here
+	// +checklocks:mu
+	copying store.Copying
+	// +checklocks:mu
 	closed bool
 }
 
@@ -47,6 +51,7 @@ func NewFake(now func() time.Time) *Fake {
 		tombs:   make(map[string]struct{}),
 		buried:  make(map[string]int64),
 		banned:  make(map[string]struct{}),
+		marked:  marks{addresses: make(map[string]int64), groups: make(map[string]struct{})},
 	}
 }
 

@@ -22,6 +22,11 @@ func TestFakeAgreesWithItself(t *testing.T) {
 	storetest.RunModel(t, openFake)
 }
 
+func TestCopiesAreTheSame(t *testing.T) {
+	t.Parallel()
+	storetest.RunCopies(t, openFake)
+}
+
 func TestFakeLivesInABubble(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

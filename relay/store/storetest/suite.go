@@ -40,6 +40,7 @@ func Run(t *testing.T, open Open) {
 		{"erase", eraseCases},
 		{"visible", visibleCases},
 		{"log", logCases},
+		{"copied", copiedCases},
 		{"close", closeCases},
 	}
 	for _, group := range groups {
