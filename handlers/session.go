@@ -40,6 +40,9 @@ func (s *Session) Handle(ctx context.Context, msg []byte) {
 	case *wire.ReqMessage:
 		s.metrics.Message("REQ")
 		s.req(ctx, m)
+	case *wire.ChangesMessage:
+		s.metrics.Message("CHANGES")
+		s.changes(ctx, m)
 	case *wire.CloseMessage:
 		s.metrics.Message("CLOSE")
 		s.close(m)
@@ -70,6 +73,8 @@ func (s *Session) undecodable(ctx context.Context, err error) {
 	switch {
 	case bad.EventID != "":
 		s.answer(ctx, wire.AppendOK(nil, bad.EventID, false, bad.Reason))
+	case bad.HasSub && bad.Verb == "CHANGES" && wire.ValidSub(bad.Sub):
+		s.refuseFeed(ctx, bad.Sub, bad.Reason)
 	case bad.HasSub && bad.Verb != "COUNT" && wire.ValidSub(bad.Sub): // the client believes it ended
 		s.refuse(ctx, bad.Sub, bad.Reason)
 	case bad.HasSub:

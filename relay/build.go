@@ -142,6 +142,7 @@ func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions,
 	o := connOptions(c)
 	o.Open = func(c *lifecycle.Conn) conn.Session { return p.handlers.Open(c) }
 	o.Sight, o.OnEnded, o.Blocked = p.policy.Sight, p.handlers.Ended, p.policy.Blocked
+	o.SightOfRemoved = p.policy.SightOfRemoved
 	o.Registry, o.Logger, o.Metrics = p.registry, log, p.metrics
 	p.conns = conn.NewServer(g.Context(), o)
 	p.metrics.Observe(metrics.Observed{

@@ -48,6 +48,7 @@ func (r *Relay) Connect(t testing.TB) *Client {
 		ID: r.Registry.NextID(), Peer: lifecycle.Peer{URL: "ws://relay.test"},
 		Limits: r.options.Limits, CloseAck: r.options.CloseAck, OnClose: cancel,
 		Sight: r.options.Reading.Sight, OnEnded: r.Handlers.Ended, Pause: r.options.Pause,
+		SightOfRemoved: r.sightOfRemoved(),
 	})
 	r.Registry.Add(client.Conn)
 	client.Session = r.Handlers.Open(client.Conn)

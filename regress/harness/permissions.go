@@ -9,6 +9,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/stretchr/testify/require"
 
+	"fencepost/lifecycle"
 	"fencepost/relay/access"
 	"fencepost/relay/access/group"
 	"fencepost/relay/metrics"
@@ -35,6 +36,15 @@ func (r *Relay) permit(t testing.TB, o Options) {
 	r.Cutter = access.NewCutter(access.CutterOptions{
 		Policy: r.Policy, Connections: r.Registry, Index: r.Index, Metrics: o.Cuts, Pause: r.history.watch(o.Pause),
 	})
+}
+
+// sightOfRemoved is the policy's unless another one decides, which is asked about
+// what is gone as about what is there.
+func (r *Relay) sightOfRemoved() func(*wire.Event) lifecycle.Sight {
+	if !r.judged {
+		return nil
+	}
+	return r.Policy.SightOfRemoved
 }
 
 // newPolicy returns a policy to which no row has been applied.

@@ -72,6 +72,7 @@ func (s *Server) newLink(ctx context.Context, o *Options, sock Socket, peer life
 		},
 		Write: l.write,
 		Sight: o.Sight, OnEnded: o.OnEnded, Pause: o.Pause,
+		SightOfRemoved: o.SightOfRemoved,
 	})
 	return l
 }

@@ -45,8 +45,10 @@ type Options struct {
 	CloseAck bool        // see lifecycle.Options
 	Pause    *pause.Hook // nil outside tests
 
-	Sight   func(ev *wire.Event) lifecycle.Sight // see lifecycle.Options; nil: everybody may see everything
-	OnEnded func(h *lifecycle.Handle)            // see lifecycle.Options
+	Sight func(ev *wire.Event) lifecycle.Sight // see lifecycle.Options; nil: everybody may see everything
+	// SightOfRemoved is for events that are gone; nil: the same as Sight.
+	SightOfRemoved func(ev *wire.Event) lifecycle.Sight
+	OnEnded        func(h *lifecycle.Handle) // see lifecycle.Options
 	// Blocked reports whether nobody may connect from addr; nil: everybody may.
 	Blocked func(addr netip.Addr) bool
 
@@ -109,7 +111,7 @@ func NewServer(ctx context.Context, o Options) *Server {
 func (s *Server) Update(o Options) {
 	old := s.options.Load()
 	o.Open, o.Pause, o.Registry, o.Logger, o.Metrics = old.Open, old.Pause, old.Registry, old.Logger, old.Metrics
-	o.Sight, o.OnEnded, o.Blocked = old.Sight, old.OnEnded, old.Blocked
+	o.Sight, o.SightOfRemoved, o.OnEnded, o.Blocked = old.Sight, old.SightOfRemoved, old.OnEnded, old.Blocked
 	s.options.Store(&o)
 }
 

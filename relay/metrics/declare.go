@@ -22,12 +22,12 @@ func (m *Metrics) declareConnections() {
 	m.gauge("subscriptions", "Current subscriptions of all connections.",
 		m.observe(func(o *Observed) func() int { return o.Subscriptions }))
 	m.ended = m.family("subscriptions_ended_total", "Subscriptions that the relay ended, by reason.", "reason",
-		append([]string{"slow"}, prefixes...)...)
+		append([]string{"slow", "resync"}, prefixes...)...)
 }
 
 func (m *Metrics) declareTraffic() {
 	m.messages = m.family("messages_total", "Messages from clients, by verb.", "verb",
-		"EVENT", "REQ", "CLOSE", "COUNT", "AUTH", "invalid")
+		"EVENT", "REQ", "CHANGES", "CLOSE", "COUNT", "AUTH", "invalid")
 	m.events = m.family("events_total", "EVENT messages that were answered, by outcome.", "outcome",
 		append([]string{"stored"}, prefixes...)...)
 	m.bytesIn = m.counter("received_bytes_total", "Payload bytes of messages from clients.")
