@@ -38,11 +38,11 @@ func (s *Store) erase(ctx context.Context, snap *snapshot, x *store.Erasure, lim
 		if err != nil || len(found) == 0 {
 			return total, err
 		}
-		r := &request{erasure: x, found: found, done: make(chan struct{})}
-		s.queue.do(ctx, r)
-		total += r.removed
-		if r.err != nil {
-			return total, r.err
+		r := &request{Erasure: x, Found: found}
+		s.queue.Do(ctx, r)
+		total += r.Removed
+		if r.Err != nil {
+			return total, r.Err
 		}
 	}
 	return total, nil

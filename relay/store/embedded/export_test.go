@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"fencepost/relay/store"
+	"fencepost/relay/store/commit"
 	"fencepost/relay/wire"
 )
 
@@ -88,14 +89,10 @@ var Weight = weight
 const RetryPause = retryPause
 
 // Waiting is how many calls wait for the writer.
-func Waiting(s *Store) int {
-	s.queue.mu.Lock()
-	defer s.queue.mu.Unlock()
-	return len(s.queue.waiting)
-}
+func Waiting(s *Store) int { return s.queue.Waiting() }
 
 // QueueBytes is where the queue is full.
-const QueueBytes = queueBytes
+const QueueBytes = commit.QueueBytes
 
 // Decoders of what is on disk.
 var (

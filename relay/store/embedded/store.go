@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"fencepost/relay/store"
+	"fencepost/relay/store/commit"
 )
 
 // Store is a store.Store in one folder. Its methods may be called from any
@@ -23,7 +24,7 @@ type Store struct {
 	opt     Options
 	epoch   store.Epoch
 	cache   *cache
-	queue   *queue
+	queue   *commit.Queue[entry]
 	changed chan struct{} // one waiting wake-up at most; never closed
 	writer  sync.WaitGroup
 	close   func() error // runs shutdown once
@@ -62,7 +63,7 @@ func newStore(fs vfs.FS, dir string, lock *pebble.Lock, e *engine, epoch store.E
 		opt:     opt,
 		epoch:   epoch,
 		cache:   newCache(opt.eventCacheBytes()),
-		queue:   newQueue(),
+		queue:   commit.NewQueue[entry](),
 		changed: make(chan struct{}, 1),
 		engine:  e,
 		open:    make(map[*snapshot]struct{}),
@@ -74,15 +75,16 @@ func newStore(fs vfs.FS, dir string, lock *pebble.Lock, e *engine, epoch store.E
 // Append implements store.Store. It blocks while the queue is full and until
 // the events are durable; an ended ctx withdraws what the writer has not taken.
 func (s *Store) Append(ctx context.Context, writes []store.Write) []store.Outcome {
-	r := &request{writes: writes, outcomes: make([]store.Outcome, len(writes)), done: make(chan struct{})}
 	if len(writes) == 0 {
-		return r.outcomes
+		return nil
 	}
+	bytes := 0
 	for i := range writes {
-		r.bytes += writeWeight(&writes[i])
+		bytes += writeWeight(&writes[i])
 	}
-	s.queue.do(ctx, r)
-	return r.outcomes
+	r := commit.Append[entry](writes, bytes)
+	s.queue.Do(ctx, r)
+	return r.Outcomes
 }
 
 // Sweep implements store.Store. Each commit takes sweepRows, so that appends
@@ -90,11 +92,11 @@ func (s *Store) Append(ctx context.Context, writes []store.Write) []store.Outcom
 func (s *Store) Sweep(ctx context.Context, now time.Time) (int, error) {
 	total := 0
 	for {
-		r := &request{until: now, done: make(chan struct{})}
-		s.queue.do(ctx, r)
-		total += r.removed
-		if r.err != nil || r.removed < sweepRows {
-			return total, r.err
+		r := &request{Until: now}
+		s.queue.Do(ctx, r)
+		total += r.Removed
+		if r.Err != nil || r.Removed < sweepRows {
+			return total, r.Err
 		}
 	}
 }
@@ -165,7 +167,7 @@ func (s *Store) readTail(ctx context.Context, after store.Position, limit int) (
 func (s *Store) Close() error { return s.close() }
 
 func (s *Store) shutdown() error {
-	s.queue.close()
+	s.queue.Close()
 	s.writer.Wait()
 	err := s.retire(store.ErrClosed)
 	if s.engine != nil {

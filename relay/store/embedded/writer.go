@@ -13,7 +13,7 @@ const sweepRows = 500
 // and empty.
 func (s *Store) write() {
 	for {
-		requests, ok := s.queue.take()
+		requests, ok := s.queue.Take()
 		if !ok {
 			return
 		}
@@ -21,9 +21,9 @@ func (s *Store) write() {
 		s.note(err)
 		for _, r := range requests {
 			if err != nil {
-				r.fail(fmt.Errorf("commit: %w", err))
+				r.Fail(fmt.Errorf("commit: %w", err))
 			}
-			close(r.done)
+			r.Answered()
 		}
 	}
 }
@@ -74,15 +74,15 @@ func (s *Store) commit(requests []*request) error {
 // decide answers one request inside t, for the case that t becomes durable.
 func (s *Store) decide(t *txn, r *request) (err error) {
 	switch {
-	case r.isSweep():
-		r.removed, err = t.sweep(r.until.Unix(), uint32(r.until.Nanosecond()), sweepRows)
+	case r.IsSweep():
+		r.Removed, err = t.sweep(r.Until.Unix(), uint32(r.Until.Nanosecond()), sweepRows)
 		return err
-	case r.erasure != nil:
-		r.removed, err = t.erase(r.erasure, r.found)
+	case r.Erasure != nil:
+		r.Removed, err = t.erase(r.Erasure, r.Found)
 		return err
 	}
-	for i := range r.writes {
-		if r.outcomes[i], err = t.write(&r.writes[i]); err != nil {
+	for i := range r.Writes {
+		if r.Outcomes[i], err = t.write(&r.Writes[i]); err != nil {
 			return err
 		}
 	}

@@ -27,8 +27,8 @@ func (s *Store) Erase(ctx context.Context, x store.Erasure, limit int) (total in
 		w.now = math.MinInt64 // what has expired is erased as well
 	}
 	for total < limit {
-		r := &request{erasure: &x, done: make(chan struct{})}
-		for len(r.found) < min(limit-total, sweepRows) {
+		r := &request{Erasure: &x}
+		for len(r.Found) < min(limit-total, sweepRows) {
 			found, err := u.next(ctx)
 			if err != nil {
 				return total, err
@@ -36,15 +36,15 @@ func (s *Store) Erase(ctx context.Context, x store.Erasure, limit int) (total in
 			if found == nil {
 				break
 			}
-			r.found = append(r.found, uint64(found.position))
+			r.Found = append(r.Found, uint64(found.position))
 		}
-		if len(r.found) == 0 {
+		if len(r.Found) == 0 {
 			return total, nil
 		}
-		s.queue.do(ctx, r)
-		total += r.removed
-		if r.err != nil {
-			return total, r.err
+		s.queue.Do(ctx, r)
+		total += r.Removed
+		if r.Err != nil {
+			return total, r.Err
 		}
 	}
 	return total, nil

@@ -14,6 +14,7 @@ import (
 
 	"fencepost/lifecycle"
 	"fencepost/relay/store"
+	"fencepost/relay/store/commit"
 )
 
 // Store is a store.Store over PostgreSQL. Its methods may be called from any goroutine.
@@ -21,7 +22,7 @@ type Store struct {
 	// Set at construction, never changed.
 	opt     Options
 	pool    *pgxpool.Pool
-	queue   *queue
+	queue   *commit.Queue[uint64]
 	changed chan struct{} // one waiting wake-up at most; never closed
 	notify  chan struct{} // the same for the notifier
 	group   *lifecycle.Group
@@ -62,7 +63,7 @@ func open(ctx context.Context, url string, opt Options) (*Store, error) {
 	s := &Store{
 		opt:     opt,
 		pool:    pool,
-		queue:   newQueue(),
+		queue:   commit.NewQueue[uint64](),
 		changed: make(chan struct{}, 1),
 		notify:  make(chan struct{}, 1),
 		group:   lifecycle.NewGroup(life),
@@ -103,15 +104,16 @@ func checkSettings(ctx context.Context, conn *pgx.Conn) error {
 // Append implements store.Store. It blocks while the queue is full and until the events
 // are durable; an ended ctx withdraws what the writer has not taken.
 func (s *Store) Append(ctx context.Context, writes []store.Write) []store.Outcome {
-	r := &request{writes: writes, outcomes: make([]store.Outcome, len(writes)), done: make(chan struct{})}
 	if len(writes) == 0 {
-		return r.outcomes
+		return nil
 	}
+	bytes := 0
 	for i := range writes {
-		r.bytes += weight(&writes[i])
+		bytes += weight(&writes[i])
 	}
-	s.queue.do(ctx, r)
-	return r.outcomes
+	r := commit.Append[uint64](writes, bytes)
+	s.queue.Do(ctx, r)
+	return r.Outcomes
 }
 
 // weight estimates what w costs in memory and on the wire, in bytes.
@@ -134,13 +136,13 @@ func weight(w *store.Write) int {
 func (s *Store) Sweep(ctx context.Context, now time.Time) (int, error) {
 	total := 0
 	for {
-		r := &request{until: now, done: make(chan struct{})}
-		s.queue.do(ctx, r)
-		total += r.removed
-		if r.err != nil {
-			return total, r.err
+		r := &request{Until: now}
+		s.queue.Do(ctx, r)
+		total += r.Removed
+		if r.Err != nil {
+			return total, r.Err
 		}
-		if r.removed < sweepRows {
+		if r.Removed < sweepRows {
 			return total, s.trim(ctx)
 		}
 	}
@@ -154,7 +156,7 @@ func (s *Store) Close() error { return s.close() }
 
 func (s *Store) shutdown() error {
 	s.closed.Store(true)
-	s.queue.close()
+	s.queue.Close()
 	<-s.written
 	s.group.Cancel()
 	err := s.group.Wait(context.WithoutCancel(s.group.Context()))

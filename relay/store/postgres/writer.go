@@ -26,7 +26,7 @@ const attemptTimeout = 5 * time.Second
 // empty.
 func (s *Store) write(life context.Context) {
 	for {
-		requests, ok := s.queue.take()
+		requests, ok := s.queue.Take()
 		if !ok {
 			return
 		}
@@ -34,7 +34,7 @@ func (s *Store) write(life context.Context) {
 		s.commit(ctx, requests)
 		cancel()
 		for _, r := range requests {
-			close(r.done)
+			r.Answered()
 		}
 	}
 }
@@ -53,7 +53,7 @@ func (s *Store) commit(ctx context.Context, requests []*request) {
 	}
 	s.opt.Logger.Error("commit", "err", err)
 	for _, r := range requests {
-		r.fail(fmt.Errorf("commit: %w", err))
+		r.Fail(fmt.Errorf("commit: %w", err))
 	}
 }
 
@@ -61,20 +61,20 @@ func (s *Store) commit(ctx context.Context, requests []*request) {
 func halves(requests []*request) (a, b []*request) {
 	total := 0
 	for _, r := range requests {
-		total += len(r.writes)
+		total += len(r.Writes)
 	}
 	if total < 2 {
 		return requests, nil
 	}
 	left := total / 2
 	for _, r := range requests {
-		n := min(left, len(r.writes))
+		n := min(left, len(r.Writes))
 		left -= n
 		if n > 0 {
-			a = append(a, &request{writes: r.writes[:n], outcomes: r.outcomes[:n]})
+			a = append(a, &request{Writes: r.Writes[:n], Outcomes: r.Outcomes[:n]})
 		}
-		if n < len(r.writes) {
-			b = append(b, &request{writes: r.writes[n:], outcomes: r.outcomes[n:]})
+		if n < len(r.Writes) {
+			b = append(b, &request{Writes: r.Writes[n:], Outcomes: r.Outcomes[n:]})
 		}
 	}
 	return a, b
@@ -154,13 +154,13 @@ func (s *Store) decide(ctx context.Context, conn *pgx.Conn, requests []*request,
 	t := newTxn(state, s.opt.Now())
 	for _, r := range requests {
 		switch {
-		case r.isSweep():
-			r.removed = t.sweep(state.due)
-		case r.erasure != nil:
-			r.removed = t.erase(r.erasure, r.found)
+		case r.IsSweep():
+			r.Removed = t.sweep(state.due)
+		case r.Erasure != nil:
+			r.Removed = t.erase(r.Erasure, r.Found)
 		}
-		for i := range r.writes {
-			r.outcomes[i] = t.write(&r.writes[i])
+		for i := range r.Writes {
+			r.Outcomes[i] = t.write(&r.Writes[i])
 		}
 	}
 	return t, nil
