@@ -13,6 +13,9 @@ var vocabulary = []string{"relay/wire", "relay/store"}
 // connections is what everything that acts on a subscription may import.
 var connections = append([]string{"lifecycle", "lifecycle/pause"}, vocabulary...)
 
+// fenced is what everything that knows of publishers' fences may import.
+var fenced = append([]string{"lifecycle/fence"}, connections...)
+
 // Table is the house: arrows go one way, from the first rows to the last. A
 // package without a row is refused, so a new one begins here.
 //
@@ -39,19 +42,19 @@ var Table = []Row{
 	{"relay/manage", append([]string{"relay/access"}, vocabulary...), "what the operator asks for; between web and access"},
 	{"relay/web", append([]string{"relay/config", "relay/web/nip98"}, connections...), ""},
 	{"relay/web/nip98", []string{"relay/wire"}, "authentication of HTTP requests, both sides"},
-	{"relay/store/embedded", append([]string{"relay/store/commit"}, connections...), ""},
-	{"relay/store/postgres", append([]string{"relay/store/commit"}, connections...), ""},
+	{"relay/store/embedded", append([]string{"relay/store/commit"}, fenced...), ""},
+	{"relay/store/postgres", append([]string{"relay/store/commit"}, fenced...), ""},
 	{"relay/store/commit", vocabulary, "the group commit of both stores"},
 	{"registry/...", connections, ""},
 	{"relay/client", connections, "the client's side, for mirrors, commands and regress"},
 	{"relay/config", nil, "vocabulary of relay, web and cmd"},
 	{"relay/metrics", nil, "only the roof imports it; others count through interfaces of their own"},
-	{"relay/store/storetest", vocabulary, "imported by tests and regress only"},
+	{"relay/store/storetest", append([]string{"lifecycle/fence"}, vocabulary...), "imported by tests and regress only"},
 
-	{"lifecycle/fence", connections, ""},
+	{"lifecycle/fence", nil, "pure: who may publish to a stream"},
 	{"lifecycle", connections, ""},
 	{"lifecycle/pause", nil, ""},
-	{"relay/store", []string{"relay/wire"}, ""},
+	{"relay/store", []string{"lifecycle/fence", "relay/wire"}, ""},
 	{"relay/wire", nil, "of other modules only go-nostr"},
 }
 

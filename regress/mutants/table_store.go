@@ -171,7 +171,7 @@ var storeMutants = []Mutant{
 	},
 	{
 		Name: "also-without-its-event", Promise: "E2", Says: "What follows from an event is written although the event was refused.",
-		Edit:   Edit{"relay/store/embedded/write.go", "\tif err != nil || out.Err != nil {\n\t\treturn out, err\n\t}\n\tfor _, c := range w.Controls", "\tif err != nil {\n\t\treturn out, err\n\t}\n\tfor _, c := range w.Controls"},
+		Edit:   Edit{"relay/store/embedded/write.go", "\tif err != nil || out.Err != nil {\n\t\treturn out, err\n\t}\n\tif out.Frame", "\tif err != nil {\n\t\treturn out, err\n\t}\n\tif out.Frame"},
 		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
 	},
 	{

@@ -48,6 +48,8 @@ type Write struct {
 	// refused from now on with ErrVanished, for ever. What is stored is removed by
 	// Erase of the store.
 	Erase *Erasure
+	// Fence, unless it is nil, says in which stream Event is a frame, or changes a fence.
+	Fence *Fence
 
 	// Copied is part of another store, and everything else is empty then.
 	Copied *Copied
@@ -66,6 +68,11 @@ func (w *Write) Validate() error {
 	}
 	if w.Copied != nil {
 		return w.Copied.validate()
+	}
+	if w.Fence != nil {
+		if err := w.Fence.validate(w); err != nil {
+			return err
+		}
 	}
 	if w.Erase != nil {
 		return w.Erase.Validate()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"fencepost/lifecycle/fence"
 	"fencepost/relay/wire"
 )
 
@@ -57,6 +58,10 @@ type Store interface {
 	// called. It takes several commits, and after an error can be called again.
 	Erase(ctx context.Context, x Erasure, max int) (int, error)
 
+	// Fence returns the fence of a stream as it is, the zero State for an absent one,
+	// and the time of the clock by which its lease is judged.
+	Fence(ctx context.Context, stream fence.Stream) (fence.State, time.Time, error)
+
 	// Close waits for running commits, then releases the store and whatever
 	// snapshots are still open. Calls that come later fail with ErrClosed; a
 	// second Close does nothing.
@@ -73,6 +78,7 @@ type Store interface {
 type Outcome struct {
 	Position Position
 	Last     Position
+	Frame    Frame
 	Err      error
 }
 

@@ -22,7 +22,7 @@ type txn struct {
 	marks *marks // the durable ones, not changed
 	head  uint64 // the last position given
 
-	// overlay maps the keys of decisions (id, address, tombstone and ban spaces)
+	// overlay maps the keys of decisions (id, address, tombstone, ban and fence spaces)
 	// that this transaction changed to their values; nil is deleted.
 	overlay map[string][]byte
 	fresh   *marks        // what this transaction adds to marks
@@ -57,14 +57,18 @@ func (t *txn) finish() error {
 	return t.broken
 }
 
-// append decides about r under terms and, when it is to be stored, writes its rows.
-func (t *txn) append(r *record, terms []store.Term) (store.Outcome, error) {
+// append decides about r under terms and a fence, which may be nil, and, when it is to be
+// stored, writes its rows.
+func (t *txn) append(r *record, terms []store.Term, f *store.Fence) (store.Outcome, error) {
 	value, marked, err := t.get(idKey(r.id))
 	if err != nil {
 		return store.Outcome{}, err
 	}
 	if len(value) > 0 {
 		return store.Outcome{Position: store.Position(beUint64(value)), Err: store.ErrDuplicate}, nil
+	}
+	if refused, err := t.barred(f); err != nil || refused != nil {
+		return store.Outcome{Err: refused}, err
 	}
 	if epoch, moved := t.moved(terms); moved {
 		return store.Outcome{Position: epoch, Err: store.ErrMoved}, nil

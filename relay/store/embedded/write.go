@@ -15,13 +15,21 @@ func (t *txn) write(w *store.Write) (out store.Outcome, err error) {
 	if w.Copied != nil {
 		return t.copied(w.Copied)
 	}
+	if w.Fence != nil && w.Fence.Change != nil {
+		return t.change(w.Fence)
+	}
 	before := t.head
 	if event != nil {
-		out, err = t.append(event, w.Terms)
-	} else if epoch, moved := t.moved(w.Terms); moved {
-		out = store.Outcome{Position: epoch, Err: store.ErrMoved}
+		out, err = t.append(event, w.Terms, w.Fence)
+	} else if out.Err, err = t.barred(w.Fence); out.Err == nil && err == nil {
+		if epoch, moved := t.moved(w.Terms); moved {
+			out = store.Outcome{Position: epoch, Err: store.ErrMoved}
+		}
 	}
 	if err != nil || out.Err != nil {
+		return out, err
+	}
+	if out.Frame, err = t.admit(w.Fence, event != nil); err != nil {
 		return out, err
 	}
 	for _, c := range w.Controls {
@@ -31,7 +39,7 @@ func (t *txn) write(w *store.Write) (out store.Outcome, err error) {
 		}
 	}
 	for i := range also {
-		if _, err := t.append(&also[i], nil); err != nil { // what is refused is left out
+		if _, err := t.append(&also[i], nil, nil); err != nil { // what is refused is left out
 			return out, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"fencepost/lifecycle/fence"
 	"fencepost/relay/store"
 	"fencepost/relay/wire"
 )
@@ -19,6 +20,7 @@ type need struct {
 	scopes    map[string]struct{} // text(scope)
 	keys      map[[32]byte]struct{}
 	groups    map[string]struct{} // text(group)
+	fences    map[fence.Stream]struct{}
 
 	positions []uint64  // of events to erase
 	until     time.Time // of a sweep; zero for none
@@ -36,6 +38,7 @@ func needOf(requests []*request) *need {
 		scopes:    make(map[string]struct{}),
 		keys:      make(map[[32]byte]struct{}),
 		groups:    make(map[string]struct{}),
+		fences:    make(map[fence.Stream]struct{}),
 	}
 	for _, r := range requests {
 		n.positions = append(n.positions, r.Found...)
@@ -60,6 +63,9 @@ func (n *need) add(w *store.Write) {
 	}
 	for _, r := range also {
 		n.event(r)
+	}
+	if w.Fence != nil {
+		n.fences[w.Fence.Stream] = struct{}{}
 	}
 	for i := range w.Terms {
 		n.scopes[string(text(w.Terms[i].Scope))] = struct{}{}

@@ -23,6 +23,7 @@ type state struct {
 	epochs       map[string]store.Position // text(scope) -> position
 	keys         map[[32]byte]int64        // erased up to this created_at
 	groups       map[string]struct{}       // text(group), and with the key of Self after it
+	fences       fences
 }
 
 // stored is an event that is stored.
@@ -48,6 +49,7 @@ func newState() *state {
 		epochs:       make(map[string]store.Position),
 		keys:         make(map[[32]byte]int64),
 		groups:       make(map[string]struct{}),
+		fences:       newFences(),
 	}
 }
 

@@ -62,7 +62,7 @@ func newTxn(s *state, now time.Time) *txn {
 // empty reports whether there is nothing to commit.
 func (t *txn) empty() bool {
 	return len(t.rows) == 0 && len(t.voids) == 0 && len(t.newTombs) == 0 && len(t.newAddressTombs) == 0 &&
-		len(t.banned) == 0 && len(t.newKeys) == 0 && len(t.newGroups) == 0 && !t.newCopying
+		len(t.banned) == 0 && len(t.newKeys) == 0 && len(t.newGroups) == 0 && len(t.fences.changed) == 0 && !t.newCopying
 }
 
 // write decides about w and, when it is to be written, writes all of it.
@@ -74,15 +74,21 @@ func (t *txn) write(w *store.Write) (out store.Outcome) {
 	if w.Copied != nil {
 		return t.copied(w.Copied)
 	}
+	if w.Fence != nil && w.Fence.Change != nil {
+		return t.change(w.Fence)
+	}
 	before := t.head
 	if event != nil {
-		out = t.append(event, w.Terms)
-	} else if epoch, moved := t.moved(w.Terms); moved {
-		out = store.Outcome{Position: epoch, Err: store.ErrMoved}
+		out = t.append(event, w.Terms, w.Fence)
+	} else if _, out.Err = t.fences.apply(w.Fence, false, false); out.Err == nil {
+		if epoch, moved := t.moved(w.Terms); moved {
+			out = store.Outcome{Position: epoch, Err: store.ErrMoved}
+		}
 	}
 	if out.Err != nil {
 		return out
 	}
+	out.Frame, _ = t.fences.apply(w.Fence, event != nil, true) // it has let the write in
 	for i := range w.Controls {
 		position := t.addControl(&w.Controls[i])
 		if out.Position == 0 {
@@ -90,7 +96,7 @@ func (t *txn) write(w *store.Write) (out store.Outcome) {
 		}
 	}
 	for _, r := range also {
-		_ = t.append(r, nil) // what is refused is left out
+		_ = t.append(r, nil, nil) // what is refused is left out
 	}
 	t.ban(w)
 	if w.Erase != nil {
@@ -122,10 +128,14 @@ func prepare(w *store.Write) (event *record, also []*record, err error) {
 	return event, also, nil
 }
 
-// append decides about r under terms and, when it is to be stored, writes its rows.
-func (t *txn) append(r *record, terms []store.Term) store.Outcome {
+// append decides about r under terms and a fence, which may be nil, and, when it is to be
+// stored, writes its rows.
+func (t *txn) append(r *record, terms []store.Term, f *store.Fence) store.Outcome {
 	if known := t.byID[r.id]; known != nil {
 		return store.Outcome{Position: store.Position(known.position), Err: store.ErrDuplicate}
+	}
+	if _, err := t.fences.apply(f, true, false); err != nil {
+		return store.Outcome{Err: err}
 	}
 	if epoch, moved := t.moved(terms); moved {
 		return store.Outcome{Position: epoch, Err: store.ErrMoved}

@@ -51,13 +51,16 @@ type columns struct {
 func (t *txn) send(ctx context.Context, conn *pgx.Conn, me []byte, inside bool) error {
 	c := t.columns()
 	var b pgx.Batch
-	b.Queue(sqlCommit, t.version, t.first, int64(t.control), me,
+	sql, args := t.fences.with(sqlCommit, []any{
+		t.version, t.first, int64(t.control), me,
 		c.logType, c.logDetail, c.logTarget, c.logPrefix, c.logBody, c.logDue, c.logNanos,
 		c.position, c.id, c.pubkey, c.kind, c.newest, c.address, c.raw,
 		c.tagName, c.tagValue, c.tagNewest, c.tagID, c.tagPosition,
 		c.voided, c.voidKind, c.voidBy,
 		c.tombID, c.tombKey, c.buried, c.buriedUntil, c.ban, c.unban,
-		c.scope, c.epoch, c.erased, c.erasedUntil, c.groupName, c.groupKey)
+		c.scope, c.epoch, c.erased, c.erasedUntil, c.groupName, c.groupKey,
+	})
+	b.Queue(sql, args...)
 	if t.newCopying {
 		b.Queue(sqlSetCopying, t.copying.Token, t.copying.Done)
 	}

@@ -62,6 +62,10 @@ func (f *Fake) writeLocked(w *store.Write, now time.Time) (out store.Outcome) {
 			return store.Outcome{Position: first, Err: store.ErrDuplicate}
 		}
 	}
+	fenced, frame, err := f.fencedLocked(w, now)
+	if err != nil {
+		return store.Outcome{Err: err}
+	}
 	if epoch, ok := f.movedLocked(w.Terms); ok {
 		return store.Outcome{Position: epoch, Err: store.ErrMoved}
 	}
@@ -70,6 +74,9 @@ func (f *Fake) writeLocked(w *store.Write, now time.Time) (out store.Outcome) {
 		if out = f.appendLocked(w.Event, now); out.Err != nil {
 			return out
 		}
+	}
+	if out.Frame = frame; w.Fence != nil {
+		f.fences[w.Fence.Stream] = fenced
 	}
 	for _, c := range w.Controls {
 		position := f.addControlLocked(c)

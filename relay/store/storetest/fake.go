@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"fencepost/lifecycle/fence"
 	"fencepost/relay/store"
 	"fencepost/relay/wire"
 )
@@ -27,6 +28,8 @@ type Fake struct {
 	banned map[string]struct{} // ids that may not be stored
 	// +checklocks:mu
 	erased []store.Erasure // what may not be stored because of a Write's Erase
+	// +checklocks:mu
+	fences map[fence.Stream]fence.State
 	// +checklocks:mu
 	marked marks // what a copy brought that has no other place here
 	// +checklocks:mu
@@ -51,6 +54,7 @@ func NewFake(now func() time.Time) *Fake {
 		tombs:   make(map[string]struct{}),
 		buried:  make(map[string]int64),
 		banned:  make(map[string]struct{}),
+		fences:  make(map[fence.Stream]fence.State),
 		marked:  marks{addresses: make(map[string]int64), groups: make(map[string]struct{})},
 	}
 }
