@@ -40,6 +40,13 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(`["COUNT","q\"\u00e9",{},` + filter + `]`))
 		f.Add([]byte(`["REQ","x",` + filter + `,{},` + filter + `,{ }]`))
 	}
+	for _, feed := range []string{
+		`{"since":5,"epoch":"E","limit":0,"live":true,"removed":false}`, `{"since":"E:7:0102030405060708"}`, `{"since":"E:7:0102030405060708","epoch":"F"}`,
+		`{"since":"","#e":["` + hexB + `"]}`, `{"since":1,"since":2}`, `{"until":1}`, `{"search":"a"}`, `{"kinds":[1,1],"authors":["` + hexA + `"]}`, `{"live":0}`,
+	} {
+		f.Add([]byte(`["CHANGES","x",` + feed + `]`))
+		f.Add([]byte(`["CHANGES","x" , ` + feed + `,{}]`))
+	}
 	for _, other := range []string{`["CLOSE","x"]`, `["CLOSE",""]`, `["NOPE"]`, `["REQ","x"]`, "\ufeff[]", `["CLOSE","` + strings.Repeat("é", 65) + `"]`} {
 		f.Add([]byte(other))
 	}
@@ -64,11 +71,31 @@ func FuzzDecode(f *testing.F) {
 			got = refMessage{verb: "REQ", sub: m.ID, filters: plainFilters(t, m.Filters)}
 		case *wire.CountMessage:
 			got = refMessage{verb: "COUNT", sub: m.ID, filters: plainFilters(t, m.Filters)}
+		case *wire.ChangesMessage:
+			requireFeed(t, want, m)
+			return
 		case *wire.CloseMessage:
 			got = refMessage{verb: "CLOSE", sub: m.ID}
 		}
 		require.Equal(t, want, got)
 	})
+}
+
+// requireFeed compares a CHANGES with what the referee has read.
+func requireFeed(t *testing.T, want refMessage, m *wire.ChangesMessage) {
+	t.Helper()
+	c := want.changes
+	require.Equal(t, want.filters, plainFilters(t, []*wire.Filter{m.Filter}))
+	require.Equal(t, []any{want.verb, want.sub, c.hasLimit, c.limit, c.live, c.removed}, []any{"CHANGES", m.ID, m.HasLimit, m.Limit, m.Live, m.Removed})
+	at, epoch, prefix, foreign := c.cursor()
+	if foreign || c.token != "" && m.Since.Foreign { // the epoch beside the token is another one
+		require.Equal(t, wire.Cursor{Foreign: true}, m.Since)
+		return
+	}
+	require.Equal(t, []any{uint64(at), epoch, prefix != ""}, []any{m.Since.Position, m.Since.Epoch, m.Since.IsToken})
+	if prefix != "" {
+		require.Equal(t, strings.TrimPrefix(c.token, "token "), m.Since.Token())
+	}
 }
 
 // requireAnswerable makes sure that each answer to a refusal is JSON and holds

@@ -231,6 +231,16 @@ type refMessage struct {
 	verb, sub string
 	event     nostr.Event
 	filters   []nostr.Filter
+	changes   refChanges
+}
+
+// refChanges is what a CHANGES holds beside its filter.
+type refChanges struct {
+	at            int64
+	token, epoch  string // of since, and beside it
+	hasLimit      bool
+	limit         int64
+	live, removed bool
 }
 
 func refDecode(data []byte) (m refMessage, ok bool) {
@@ -257,9 +267,72 @@ func refDecode(data []byte) (m refMessage, ok bool) {
 			}
 		}
 		return m, ok
+	case "CHANGES":
+		m.sub, ok = list[1].(string)
+		if n := utf8.RuneCountInString(m.sub); !ok || n == 0 || n > 64 || len(list) != 3 {
+			return m, false
+		}
+		var f nostr.Filter
+		m.changes, f, ok = refFeed(list[2])
+		m.filters = []nostr.Filter{f}
+		return m, ok
 	default:
 		return m, false
 	}
+}
+
+// refFeed takes out what is no filter's and reads the rest as one.
+func refFeed(v any) (c refChanges, f nostr.Filter, ok bool) {
+	o, ok := v.(object)
+	if !ok || o.hasTwins() {
+		return c, f, false
+	}
+	rest := object{}
+	for i, key := range o.keys {
+		v := o.values[i]
+		switch key {
+		case "since":
+			if c.token, ok = v.(string); !ok {
+				c.at, ok = refInteger(v)
+			} else {
+				c.token = "token " + c.token
+			}
+		case "epoch":
+			c.epoch, ok = v.(string)
+		case "limit":
+			c.limit, ok = refInteger(v)
+			c.hasLimit = true
+		case "live":
+			c.live, ok = v.(bool)
+		case "removed":
+			c.removed, ok = v.(bool)
+		case "until", "search":
+			ok = false
+		default:
+			rest.keys, rest.values = append(rest.keys, key), append(rest.values, v)
+		}
+		if !ok {
+			return c, f, false
+		}
+	}
+	f, ok = refFilter(rest)
+	return c, f, ok
+}
+
+// refToken is the shape of a token: epoch, position and digits.
+var refToken = regexp.MustCompile(`(?s)^token ([^:]{1,64}):(0|[1-9][0-9]{0,18}):([0-9a-f]{16})$`)
+
+// cursor returns what since and epoch come to.
+func (c refChanges) cursor() (at int64, epoch, prefix string, foreign bool) {
+	if c.token == "" {
+		return c.at, c.epoch, "", false
+	}
+	parts := refToken.FindStringSubmatch(c.token)
+	if parts == nil {
+		return 0, "", "", true
+	}
+	at, err := strconv.ParseInt(parts[2], 10, 64)
+	return at, parts[1], parts[3], err != nil
 }
 
 // refSorted returns f with its lists in order.
