@@ -100,15 +100,15 @@ func changes(w *store.Write) bool {
 	return len(w.Controls) > 0 || len(w.Ban) > 0 || len(w.Unban) > 0 || w.Erase != nil
 }
 
-func (s *Session) append(ctx context.Context, writes []store.Write) []store.Outcome {
+func (h *Handlers) append(ctx context.Context, writes []store.Write) []store.Outcome {
 	if len(writes) == 0 {
 		return nil
 	}
-	s.pause.At(pause.EventPlanned)
-	begin := s.now()
-	outcomes := s.store.Append(ctx, writes)
-	s.metrics.Commit(len(writes), s.now().Sub(begin))
-	s.pause.At(pause.EventCommitted)
+	h.pause.At(pause.EventPlanned)
+	begin := h.now()
+	outcomes := h.store.Append(ctx, writes)
+	h.metrics.Commit(len(writes), h.now().Sub(begin))
+	h.pause.At(pause.EventCommitted)
 	return outcomes
 }
 

@@ -46,29 +46,29 @@ func (s *Session) event(ctx context.Context, ev *wire.Event) {
 // judge applies the limits and refuses what is hopeless. It looks at what the
 // client claims; id and signature are checked later, and the decision to write is
 // taken then.
-func (s *Session) judge(keys []string, ev *wire.Event) error {
+func (h *Handlers) judge(keys []string, ev *wire.Event) error {
 	if ev.Kind == nostr.KindClientAuthentication {
 		return wire.Because(wire.Invalid, "kind 22242 is for AUTH and is not published")
 	}
-	if err := s.checkSize(ev); err != nil {
+	if err := h.checkSize(ev); err != nil {
 		return err
 	}
-	if err := s.checkTime(ev); err != nil {
+	if err := h.checkTime(ev); err != nil {
 		return err
 	}
 	if err := ev.Validate(); err != nil {
 		return err
 	}
-	if most := s.limits.Load().MinPoW; most > 0 {
+	if most := h.limits.Load().MinPoW; most > 0 {
 		if got := nip13.Difficulty(ev.ID); got < most {
 			return wire.Because(wire.PoW, fmt.Sprintf("difficulty %d is less than %d", got, most))
 		}
 	}
-	return s.writing.MaySubmit(keys, ev)
+	return h.writing.MaySubmit(keys, ev)
 }
 
-func (s *Session) checkSize(ev *wire.Event) error {
-	l := s.limits.Load()
+func (h *Handlers) checkSize(ev *wire.Event) error {
+	l := h.limits.Load()
 	if l.Tags > 0 && len(ev.Tags) > l.Tags {
 		return wire.Because(wire.Invalid, fmt.Sprintf("more than %d tags", l.Tags))
 	}
@@ -90,8 +90,8 @@ func longer(s string, most int) bool {
 	return most > 0 && len(s) > most && utf8.RuneCountInString(s) > most
 }
 
-func (s *Session) checkTime(ev *wire.Event) error {
-	l, now := s.limits.Load(), s.now()
+func (h *Handlers) checkTime(ev *wire.Event) error {
+	l, now := h.limits.Load(), h.now()
 	at := int64(ev.CreatedAt)
 	if l.CreatedPast > 0 && at < now.Add(-l.CreatedPast).Unix() {
 		return wire.Because(wire.Invalid, "created_at is too far in the past")

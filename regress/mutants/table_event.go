@@ -44,7 +44,7 @@ var eventMutants = []Mutant{
 	},
 	{
 		Name: "size-unchecked", Promise: "NIP-11", Says: "Events of any size are stored.",
-		Edit:   Edit{"handlers/event.go", "if err := s.checkSize(ev); err != nil {", "if err := s.checkTime(ev); err != nil {"},
+		Edit:   Edit{"handlers/event.go", "if err := h.checkSize(ev); err != nil {", "if err := h.checkTime(ev); err != nil {"},
 		Suites: in("handlers", "TestLimitsOfAnEventAreExact"),
 	},
 	{
