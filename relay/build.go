@@ -31,6 +31,8 @@ var (
 	_ store.Store        = (*embedded.Store)(nil)
 	_ store.Store        = (*postgres.Store)(nil)
 	_ keySafe            = (*postgres.Store)(nil)
+	_ listening          = (*postgres.Store)(nil)
+	_ progress           = (*outbox.Follower)(nil)
 	_ handlers.Store     = (*embedded.Store)(nil)
 	_ handlers.Index     = (*index.Index)(nil)
 	_ handlers.Writing   = (*access.Policy)(nil)
@@ -133,6 +135,7 @@ func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions,
 	p.follower = outbox.New(outbox.Options{
 		Log: s, Index: p.index, Access: p.policy, Controls: p.purge, Metrics: p.metrics, Now: time.Now, Logger: log, Start: start,
 	})
+	may.progress = p.follower
 	p.handlers = handlers.New(handlers.Options{
 		Store: s, Index: p.index, Progress: &standing{Follower: p.follower, store: s, life: g.Context()},
 		Writing: p.policy, Reading: p.policy, Metrics: p.metrics,
@@ -146,9 +149,19 @@ func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions,
 	o.Registry, o.Logger, o.Metrics = p.registry, log, p.metrics
 	p.conns = conn.NewServer(g.Context(), o)
 	p.metrics.Observe(metrics.Observed{
-		Subscriptions: p.index.Len, OutboundBytes: p.outboundBytes, Head: func() uint64 { return uint64(head(g.Context(), s)) },
+		Subscriptions: p.index.Len, OutboundBytes: p.outboundBytes, Lag: p.lag,
+		Head:      func() uint64 { return p.head(g.Context()) },
+		Listening: func() bool { return hears(s) },
 	})
 	return p
+}
+
+// head returns the newest position of the log, or 0 when the store does not say it
+// soon.
+func (p *parts) head(ctx context.Context) uint64 {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	return uint64(head(ctx, p.store))
 }
 
 // standing is how far the relay is.

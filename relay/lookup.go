@@ -60,6 +60,21 @@ func (l lookup) first(ctx context.Context, f nostr.Filter) (ev *wire.Event, ok b
 	}
 }
 
+// progress is how far control rows are in force here.
+type progress interface {
+	Await(ctx context.Context, at store.Position) error
+}
+
+// settled blocks until all control rows are in force here that s holds by now, and so
+// all that somebody can have known who wrote what was read from s before. ctx bounds it.
+func settled(ctx context.Context, s store.Store, p progress) error {
+	info, err := s.Log(ctx)
+	if err != nil {
+		return err
+	}
+	return p.Await(ctx, info.Control)
+}
+
 // prefixed returns some stored events whose ids begin with prefix.
 func (l lookup) prefixed(ctx context.Context, prefix string) (events []*wire.Event, err error) {
 	const most = 16 // of random ids two hardly ever share eight digits

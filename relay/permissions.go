@@ -10,6 +10,7 @@ import (
 	"fencepost/relay/access/group"
 	"fencepost/relay/config"
 	"fencepost/relay/store"
+	"fencepost/relay/wire"
 )
 
 // permissions are who may do what.
@@ -21,6 +22,9 @@ type permissions struct {
 	cutter *access.Cutter
 	groups *group.Scribe  // of lists of members
 	scribe *access.Scribe // of the relay's own
+
+	look     lookup
+	progress progress // set before start
 }
 
 // newPermissions returns those that hold at the end of the log, as of now.
@@ -32,20 +36,35 @@ func newPermissions(ctx context.Context, c config.Config, key identity, s store.
 	if err != nil {
 		return nil, err
 	}
-	groups, err := group.NewScribe(group.ScribeOptions{
-		Book: book, Append: s.Append, Stored: look.told, Now: time.Now, Logger: log,
+	policy := access.New(access.Options{
+		Self: key.public, Sign: key.sign, Rules: accessRules(c), Groups: book, Now: time.Now,
+	})
+	p := &permissions{self: key.public, book: book, policy: policy, look: look}
+	p.groups, err = group.NewScribe(group.ScribeOptions{
+		Book: book, Append: s.Append, Stored: p.told, Now: time.Now, Logger: log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	policy := access.New(access.Options{
-		Self: key.public, Sign: key.sign, Rules: accessRules(c), Groups: book, Now: time.Now,
-	})
-	p := &permissions{
-		self: key.public, book: book, groups: groups, policy: policy,
-		scribe: access.NewScribe(access.ScribeOptions{Policy: policy, Append: s.Append, Stored: look.members, Logger: log}),
-	}
+	p.scribe = access.NewScribe(access.ScribeOptions{Policy: policy, Append: s.Append, Stored: p.members, Logger: log})
 	return p, p.rebuild(ctx, s)
+}
+
+// told returns what is stored of what the relay tells of a group, once the state is
+// here that it was written from: a scribe that knows less would take it back.
+func (p *permissions) told(ctx context.Context, kind int, id string) (ev *wire.Event, ok bool, err error) {
+	if ev, ok, err = p.look.told(ctx, kind, id); err == nil {
+		err = settled(ctx, p.look.store, p.progress)
+	}
+	return ev, ok, err
+}
+
+// members returns the stored list of the relay's members, in the same way.
+func (p *permissions) members(ctx context.Context) (list *wire.Event, ok bool, err error) {
+	if list, ok, err = p.look.members(ctx); err == nil {
+		err = settled(ctx, p.look.store, p.progress)
+	}
+	return list, ok, err
 }
 
 // rebuild applies all control rows, and keeps what they say is to be erased.

@@ -84,16 +84,3 @@ func (r *Relay) current() config.Config { return *r.config.Load() }
 
 // Addr returns the address that the relay listens on.
 func (r *Relay) Addr() net.Addr { return r.listener.Addr() }
-
-// readiness says whether a balancer should send clients here.
-func (r *Relay) readiness() web.Readiness {
-	out := web.Readiness{Position: uint64(r.parts.follower.Applied())}
-	if r.draining.Load() {
-		out.Reasons = append(out.Reasons, "draining")
-	}
-	if r.parts.follower.Failing() {
-		out.Reasons = append(out.Reasons, "log cannot be followed")
-	}
-	out.Ready = len(out.Reasons) == 0
-	return out
-}

@@ -45,6 +45,10 @@ func start(t *testing.T, dir string, change ...func(*config.Config)) *running {
 	require.NoError(t, o.Config.Validate())
 	r, err := relay.New(t.Context(), o)
 	require.NoError(t, err)
+	return run(t, r)
+}
+
+func run(t *testing.T, r *relay.Relay) *running {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()

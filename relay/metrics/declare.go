@@ -49,19 +49,38 @@ func (m *Metrics) declareStore() {
 		func() float64 { return float64(m.begun.Load()) })
 	m.gauge("follower_applied_position", "Log position up to which the fan-out is done.",
 		func() float64 { return float64(m.applied.Load()) })
-	m.gauge("follower_lag_positions", "Log positions that are committed and not fanned out yet.", m.lag)
+	m.gauge("follower_lag_positions", "Log positions that are committed and not fanned out yet.", m.behind)
+	m.gauge("follower_lag_seconds", "Seconds since the log was last read to its end.", m.lag)
+	m.gauge("log_head_position", "Newest log position that is known.", func() float64 { return float64(m.head()) })
+	m.gauge("listener_connected", "Whether commits of other replicas are heard of at once; 1 where there are none.", m.listening)
 }
 
-// lag reads applied first: the head never lies behind it then.
-func (m *Metrics) lag() float64 {
-	applied, head := m.applied.Load(), m.begun.Load()
+// behind reads applied first: the head never lies behind it then.
+func (m *Metrics) behind() float64 {
+	applied := m.applied.Load()
+	return float64(max(m.head(), applied) - applied)
+}
+
+func (m *Metrics) head() uint64 {
+	begun := m.begun.Load()
 	if o := m.observed.Load(); o != nil && o.Head != nil {
-		head = max(head, o.Head())
+		return max(begun, o.Head())
 	}
-	if head < applied {
+	return begun
+}
+
+func (m *Metrics) lag() float64 {
+	if o := m.observed.Load(); o != nil && o.Lag != nil {
+		return o.Lag().Seconds()
+	}
+	return 0
+}
+
+func (m *Metrics) listening() float64 {
+	if o := m.observed.Load(); o != nil && o.Listening != nil && !o.Listening() {
 		return 0
 	}
-	return float64(head - applied)
+	return 1
 }
 
 func (m *Metrics) observe(pick func(*Observed) func() int) func() float64 {

@@ -40,7 +40,10 @@ type Metrics struct {
 type Observed struct {
 	Subscriptions func() int    // current subscriptions of all connections
 	OutboundBytes func() int    // bytes in the outbound queues of all connections
-	Head          func() uint64 // position of the newest log row
+	Head          func() uint64 // position of the newest log row; 0 when it is not known
+
+	Lag       func() time.Duration // since when nothing is known of the log
+	Listening func() bool          // whether commits of other replicas are heard of at once
 }
 
 // New returns metrics that are all zero.

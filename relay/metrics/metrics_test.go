@@ -46,6 +46,8 @@ func TestWhatIsCountedIsShown(t *testing.T) {
 		Subscriptions: func() int { return 5 },
 		OutboundBytes: func() int { return 4096 },
 		Head:          func() uint64 { return 15 },
+		Lag:           func() time.Duration { return 1500 * time.Millisecond },
+		Listening:     func() bool { return false },
 	})
 	got := scrape(t, m)
 	for _, line := range []string{
@@ -69,6 +71,9 @@ func TestWhatIsCountedIsShown(t *testing.T) {
 		`fencepost_follower_begun_position 12`,
 		`fencepost_follower_applied_position 10`,
 		`fencepost_follower_lag_positions 5`,
+		`fencepost_follower_lag_seconds 1.5`,
+		`fencepost_log_head_position 15`,
+		`fencepost_listener_connected 0`,
 		`fencepost_subscriptions 5`,
 		`fencepost_outbound_queue_bytes 4096`,
 		`fencepost_panics_total 1`,

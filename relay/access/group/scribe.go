@@ -41,7 +41,9 @@ type ScribeOptions struct {
 // may have been told with an earlier created_at.
 //
 // A list that was not written is tried again, later and later. When several
-// replicas run, each writes; the newest list stays.
+// replicas run, each looks at what is stored and writes what that does not say; two
+// that look at once write the same list, of which one is a duplicate, or with another
+// second the newer one stays.
 type Scribe struct {
 	// Set at construction, never changed.
 	opt ScribeOptions
@@ -165,7 +167,7 @@ func (s *Scribe) write(ctx context.Context) bool {
 		case err != nil:
 			s.later(ctx, id, err)
 		case !ok:
-			delete(s.due, id)
+			s.written(id)
 		default:
 			writes, written = append(writes, write), append(written, id)
 		}
@@ -174,21 +176,31 @@ func (s *Scribe) write(ctx context.Context) bool {
 	return true
 }
 
+// list returns what is to be written of a group, nothing when that is gone or another
+// replica has written it already.
 func (s *Scribe) list(ctx context.Context, id string, state bool) (w store.Write, ok bool, err error) {
-	stored, ok, err := s.opt.Stored(ctx, kindMembers, id)
+	stored, _, err := s.opt.Stored(ctx, kindMembers, id)
 	if err != nil {
 		return w, false, err
 	}
+	if state {
+		if w.Also, err = s.corrections(ctx, id); err != nil {
+			return w, false, err
+		}
+	}
+	if len(w.Also) == 0 && s.opt.Book.lists(id, stored) {
+		return w, false, nil
+	}
 	after := int64(0)
-	if ok {
+	if stored != nil {
 		after = int64(stored.CreatedAt)
 	}
-	if w.Event, ok, err = s.opt.Book.memberList(id, after); !ok || err != nil || !state {
-		return w, ok, err
-	}
-	w.Also, err = s.corrections(ctx, id)
-	return w, err == nil, err
+	w.Event, ok, err = s.opt.Book.memberList(id, after)
+	return w, ok, err
 }
+
+// written makes the next list of a group wait for its pace.
+func (s *Scribe) written(id string) { *s.due[id] = entry{at: s.opt.Now().Add(pace)} }
 
 func (s *Scribe) commit(ctx context.Context, ids []string, writes []store.Write) {
 	if len(writes) == 0 {
@@ -197,11 +209,11 @@ func (s *Scribe) commit(ctx context.Context, ids []string, writes []store.Write)
 	for i, o := range s.opt.Append(ctx, writes) {
 		switch {
 		case o.Err == nil:
-			*s.due[ids[i]] = entry{at: s.opt.Now().Add(pace)}
+			s.written(ids[i])
 		case errors.Is(o.Err, store.ErrVanished), errors.Is(o.Err, store.ErrDeleted), errors.Is(o.Err, store.ErrBanned):
 			delete(s.due, ids[i]) // the group is gone
-		case errors.Is(o.Err, store.ErrSuperseded):
-			s.due[ids[i]].at = s.opt.Now().Add(pace) // another replica was faster
+		case errors.Is(o.Err, store.ErrSuperseded), errors.Is(o.Err, store.ErrDuplicate):
+			s.due[ids[i]].at = s.opt.Now().Add(pace) // another replica was faster: see what it wrote
 		default:
 			s.later(ctx, ids[i], o.Err)
 		}

@@ -258,6 +258,43 @@ func TestAListThatAnotherReplicaReplacedIsWrittenAgain(t *testing.T) {
 	})
 }
 
+func TestAListThatAnotherReplicaWroteIsNotWrittenAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, other := newDesk(t), newDesk(t)
+		defer d.run()()
+		other.create("pizza")
+		list, ok, err := group.MemberList(other.book, "pizza", 0)
+		require.NoError(t, err)
+		require.True(t, ok)
+		d.set(func() { d.told[place(39002, "pizza")] = list })
+		d.create("pizza")
+		synctest.Wait()
+		require.Empty(t, d.batches)
+
+		d.put("pizza", bob)
+		pass(time.Minute)
+		require.Equal(t, []time.Duration{time.Second}, d.times, "the other one's list counts as this one's")
+		require.Len(t, d.people(0), 2)
+	})
+}
+
+func TestTheSameListOfTwoReplicasIsWrittenOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		defer d.run()()
+		d.set(func() { d.refuse = store.ErrDuplicate })
+		d.create("pizza")
+		synctest.Wait()
+		require.Len(t, d.batches, 1)
+		d.set(func() { d.told[place(39002, "pizza")], _, _ = group.MemberList(d.book, "pizza", 0) })
+		pass(time.Hour)
+		require.Len(t, d.batches, 1)
+		require.Empty(t, d.logged.String())
+	})
+}
+
 func TestADeletedGroupGetsNoList(t *testing.T) {
 	t.Parallel()
 	for _, refusal := range []error{store.ErrVanished, store.ErrDeleted, store.ErrBanned} {

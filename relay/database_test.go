@@ -1,0 +1,117 @@
+package relay_test
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"fencepost/regress/postgres"
+	"fencepost/relay"
+	"fencepost/relay/config"
+	"fencepost/relay/wire"
+)
+
+// Nothing is acknowledged, readers stay connected, readiness says so, and what is
+// published afterwards reaches them.
+func TestADatabaseThatGoesAwayWhileRelaysRun(t *testing.T) {
+	t.Parallel()
+	server := postgres.Start(t)
+	if !server.Own() {
+		t.Skip("the database is not this test's to kill")
+	}
+	all := replicas(t, server.Database(t), 2, func(c *config.Config) { c.Access.MaxLag = 2 * time.Second })
+	reader, writer := all[1].dial(t), all[0].dial(t)
+	open(t, reader, `{"kinds":[1]}`)
+	first := note(t, "before")
+	require.NoError(t, writer.Publish(t.Context(), first))
+	require.Equal(t, first.ID, next(t, reader).Event.ID)
+
+	server.Kill()
+	lost := note(t, "while it is away")
+	send(t, writer, string(wire.AppendEventMessage(nil, lost)))
+	m := next(t, writer)
+	require.Equal(t, []any{lost.ID, false, "error: could not save the event"}, []any{m.ID, m.OK, m.Text})
+	until(t, func() bool {
+		status, body := all[1].ready(t)
+		return status == http.StatusServiceUnavailable && len(body.Reasons) == 1 && len(body.Degraded) == 1
+	})
+	require.Equal(t, http.StatusOK, all[1].status(t, "/healthz"))
+	send(t, reader, `["REQ","again",{"kinds":[1]}]`)
+	m = next(t, reader)
+	require.Equal(t, []string{"CLOSED", "again"}, []string{m.Verb, m.Sub})
+	require.Regexp(t, "^error: ", m.Text)
+
+	server.Restart(t)
+	until(t, func() bool { status, _ := all[1].ready(t); return status == http.StatusOK })
+	until(t, func() bool { return writer.Publish(t.Context(), note(t, "after")) == nil })
+	require.Equal(t, "after", next(t, reader).Event.Content, "on the subscription from before")
+	require.Zero(t, all[1].metric(t, "fencepost_panics_total"))
+}
+
+func (r *running) status(t *testing.T, path string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+r.url+path, nil)
+	require.NoError(t, err)
+	status, _ := do(t, req)
+	return status
+}
+
+// A supervisor starts the relay and the database at once.
+func TestAStartWaitsForItsDatabase(t *testing.T) {
+	t.Parallel()
+	server := postgres.Start(t)
+	if !server.Own() {
+		t.Skip("the database is not this test's to kill")
+	}
+	database := server.Database(t)
+	server.Kill()
+	o := options(t.TempDir())
+	over(database)(&o.Config)
+	var g errgroup.Group
+	var r *relay.Relay
+	g.Go(func() (err error) {
+		r, err = relay.New(t.Context(), o)
+		return err
+	})
+	server.Restart(t)
+	require.NoError(t, g.Wait())
+	require.NoError(t, run(t, r).stop())
+}
+
+// What does not pass by itself is told at once, without the password.
+func TestAStartThatCannotSucceedSaysWhyAtOnce(t *testing.T) {
+	t.Parallel()
+	server := postgres.Start(t)
+	newer := server.Database(t)
+	require.NoError(t, replicas(t, newer, 1)[0].stop())
+	change(t, newer, "INSERT INTO schema_version (version) VALUES (999)")
+	for name, row := range map[string]struct {
+		database, says string
+		edit           func(*url.URL)
+	}{
+		"no such database": {newer, "does not exist", func(u *url.URL) { u.Path = "/nowhere" }},
+		"a newer schema":   {newer, "run a newer one", func(*url.URL) {}},
+		"no such mode":     {newer, "sslmode", func(u *url.URL) { u.RawQuery = "sslmode=perhaps" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u, err := url.Parse(row.database)
+			require.NoError(t, err)
+			u.User = url.UserPassword(u.User.Username(), "geheim")
+			row.edit(u)
+			o := options(t.TempDir())
+			over(u.String())(&o.Config)
+			require.NoError(t, o.Config.Validate())
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // less than a start waits
+			defer cancel()
+			_, err = relay.New(ctx, o)
+			require.ErrorContains(t, err, row.says)
+			require.NotContains(t, err.Error(), "geheim")
+		})
+	}
+}
