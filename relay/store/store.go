@@ -182,6 +182,10 @@ type Snapshot interface {
 	// Query returns the stored events that match any of the filters: newest
 	// created_at first, ties by lowest id, each once. Each filter contributes
 	// at most its own limit (or opt.DefaultLimit). Expired events are left out.
+	// Where filters search, in a store that Searches, the best come first: those with the
+	// highest score (wire.Filter.Score) by any of the filters that they match, ties and
+	// what has no score in the order above; of a filter that matches more than its limit
+	// the best of the newest SearchDepth matches, or of as many as its limit.
 	Query(ctx context.Context, filters []*wire.Filter, opt QueryOptions) (Rows, error)
 	// Count returns how many distinct stored events match (NIP-45) and are visible, as
 	// in QueryOptions, limits aside. It counts to at most max (0 is no bound); exact
@@ -193,6 +197,10 @@ type Snapshot interface {
 	Prefixed(ctx context.Context, prefix string, max int) ([]Record, error)
 	Close() error
 }
+
+// SearchDepth is among how many of the newest matches of a filter a search finds the best
+// at least.
+const SearchDepth = 1000
 
 // QueryOptions bound a query.
 type QueryOptions struct {

@@ -15,6 +15,7 @@ type union struct {
 	snapshot *snapshot
 	walks    []*walk
 	visible  func(*wire.Event) bool
+	skip     func(position int64) bool // what is given out already; nil is nothing
 }
 
 // union makes a walk for each filter that can match and may contribute.
@@ -47,11 +48,13 @@ func (u *union) next(ctx context.Context) (*item, error) {
 				w.pop(visible)
 			}
 		}
-		if visible {
+		if visible && !u.skips(found.position) {
 			return &found, nil
 		}
 	}
 }
+
+func (u *union) skips(position int64) bool { return u.skip != nil && u.skip(position) }
 
 func (u *union) first(ctx context.Context) (first *item, err error) {
 	for _, w := range u.walks {
@@ -96,15 +99,17 @@ func (u *union) hides(ctx context.Context, w *walk) (bool, error) {
 		if err != nil || head == nil {
 			return false, err
 		}
-		if u.visible == nil || u.visible(head.event) {
+		visible := u.visible == nil || u.visible(head.event)
+		if skipped := w.left > 0 && u.skips(head.position); visible && !skipped {
 			return true, nil
 		}
-		w.pop(false)
+		w.pop(visible)
 	}
 }
 
 // answer is a store.Rows.
 type answer struct {
+	ranking  *ranking
 	union    *union
 	maxTotal int  // 0 is no bound
 	unasked  bool // a filter has a limit of 0
@@ -123,25 +128,45 @@ func (a *answer) Next(ctx context.Context, dst []store.Record, limit int) ([]sto
 		return dst, a.err
 	}
 	before := len(dst)
-	for len(dst)-before < limit && (a.maxTotal == 0 || a.given < a.maxTotal) {
-		found, err := a.union.next(ctx)
-		if err != nil {
-			a.err = err
-			return dst[:before], err
-		}
-		if found == nil {
-			break
-		}
-		a.given++
-		dst = append(dst, found.record())
+	if a.maxTotal > 0 {
+		limit = min(limit, a.maxTotal-a.given)
 	}
-	if len(dst) > before {
+	if dst, a.err = a.page(ctx, dst, limit); a.err != nil {
+		return dst[:before], a.err
+	}
+	if a.given += len(dst) - before; len(dst) > before {
 		return dst, nil
 	}
-	if a.hint, a.err = a.union.hint(ctx); a.err == nil {
+	if a.hint, a.err = a.look(ctx); a.err == nil {
 		a.err = io.EOF
 	}
 	return dst, a.err
+}
+
+// page appends up to limit records: what searches found, then the others.
+func (a *answer) page(ctx context.Context, dst []store.Record, limit int) (_ []store.Record, err error) {
+	before := len(dst)
+	if limit > 0 {
+		if dst, err = a.ranking.next(ctx, dst, limit); err != nil || len(dst) > before {
+			return dst, err
+		}
+	}
+	for len(dst)-before < limit {
+		found, err := a.union.next(ctx)
+		if err != nil || found == nil {
+			return dst, err
+		}
+		dst = append(dst, found.record())
+	}
+	return dst, nil
+}
+
+// look finds out, after the end, whether a limit hid a match.
+func (a *answer) look(ctx context.Context) (wire.Hint, error) {
+	if a.ranking.more || len(a.ranking.left) > 0 {
+		return wire.HintMore, nil
+	}
+	return a.union.hint(ctx)
 }
 
 // Hint implements store.Rows.

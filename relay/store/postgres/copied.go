@@ -59,9 +59,8 @@ func (t *txn) copied(c *store.Copied) (out store.Outcome) {
 
 // insert stores r, about which nobody decides any more.
 func (t *txn) insert(r *record) store.Position {
-	expires, _ := r.event.Expires()
 	entry := store.Entry{Type: store.EntryEvent, Event: r.event, Prefix: store.PrefixOf(r.event)}
-	position := t.push(row{Entry: entry, record: r, dueAt: expires})
+	position := t.push(row{Entry: entry, record: r})
 	t.add(&stored{position: uint64(position), id: r.id, at: r.at, address: r.address, event: r.event})
 	return position
 }

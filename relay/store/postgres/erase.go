@@ -75,6 +75,7 @@ WHERE gone IS NOT NULL AND gone_at < clock_timestamp() - make_interval(secs => $
 	sqlTrimTags = `DELETE FROM tags t USING unnest($1::smallint[], $2::bytea[], $3::bigint[], $4::bytea[], $5::bigint[])
 	AS k (name, value, newest, id, position)
 WHERE t.name = k.name AND t.value = k.value AND t.newest = k.newest AND t.id = k.id AND t.position = k.position`
+	sqlTrimSearch = `DELETE FROM search WHERE position = ANY ($1)`
 	sqlTrimEvents = `DELETE FROM events WHERE position = ANY ($1) AND gone IS NOT NULL`
 	sqlTrimHead   = `UPDATE log_head SET trimmed = greatest(trimmed, $1)` // last: the lock of the head is held for no longer than it takes
 )
@@ -119,6 +120,7 @@ func (s *Store) trimSome(ctx context.Context) (int, error) {
 	}
 	var b pgx.Batch
 	b.Queue(sqlTrimTags, c.tagName, c.tagValue, c.tagNewest, c.tagID, c.tagPosition)
+	b.Queue(sqlTrimSearch, c.position)
 	b.Queue(sqlTrimEvents, c.position)
 	b.Queue(sqlTrimHead, last)
 	return len(c.position), s.pool.SendBatch(ctx, &b).Close()

@@ -16,8 +16,8 @@ func (s *Store) Explain(ctx context.Context, f *wire.Filter) (string, error) {
 	if f.IDs != nil {
 		return s.explain(ctx, sqlByIDs, q.ids, int64(1)<<40)
 	}
-	args := append([]any{q.from, []byte{}, q.to, int64(1) << 40, 100, p.kinds, p.authors}, p.args...)
-	return s.explain(ctx, p.sql, args...)
+	w := walk{snapshot: &snapshot{store: s, head: 1 << 40}, query: q, plan: p, cursor: entry{newest: q.from, id: []byte{}}}
+	return s.explain(ctx, p.sql, w.args(100)...)
 }
 
 // ExplainOthers does the same for what every commit, the follower and the sweep ask.
@@ -41,6 +41,7 @@ func (s *Store) ExplainOthers(ctx context.Context) (map[string]string, error) {
 		sqlReadControl:  {int64(100), 100},
 		sqlTrimmable:    {1.0, 500},
 		sqlTrimTags:     {[]int16{1}, ids[:1], []int64{1}, ids[:1], []int64{1}},
+		sqlTrimSearch:   {[]int64{1}},
 		sqlTrimEvents:   {[]int64{1}},
 	} {
 		plan, err := s.explain(ctx, sql, args...)
@@ -52,11 +53,18 @@ func (s *Store) ExplainOthers(ctx context.Context) (map[string]string, error) {
 	return out, nil
 }
 
-func (s *Store) explain(ctx context.Context, sql string, args ...any) (string, error) {
-	rows, err := s.pool.Query(ctx, "EXPLAIN (ANALYZE, TIMING OFF) "+sql, args...)
-	if err != nil {
-		return "", err
+func (s *Store) explain(ctx context.Context, sql string, args ...any) (plan string, err error) {
+	var b pgx.Batch
+	if sql == sqlSearch {
+		free(&b)
 	}
-	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	return strings.Join(lines, "\n"), err
+	b.Queue("EXPLAIN (ANALYZE, TIMING OFF) "+sql, args...).Query(func(rows pgx.Rows) error {
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		plan = strings.Join(lines, "\n")
+		return err
+	})
+	if sql == sqlSearch {
+		b.Queue("COMMIT")
+	}
+	return plan, s.pool.SendBatch(ctx, &b).Close()
 }

@@ -29,9 +29,13 @@ JOIN events e ON e.address IS NOT NULL AND e.address = k.address AND coalesce(e.
 	sqlByPosition = `SELECT e.position, e.id, e.newest, e.address, e.raw
 FROM unnest($1::bigint[]) AS k (position) JOIN events e ON e.position = k.position AND e.gone IS NULL`
 
-	sqlDue = `SELECT l.position, e.id, e.newest, e.address, e.raw
-FROM log l LEFT JOIN events e ON e.position = l.position AND e.gone IS NULL
-WHERE l.due IS NOT NULL AND (l.due, l.due_nanos) <= ($1, $2) ORDER BY l.due, l.due_nanos, l.position LIMIT $3`
+	sqlDue = `SELECT d.position, d.id, d.newest, d.address, d.raw FROM (
+	(SELECT e.expires AS due, 0 AS nanos, e.position, e.id, e.newest, e.address, e.raw
+	FROM events e WHERE e.expires IS NOT NULL AND e.gone IS NULL AND e.expires <= $1 ORDER BY e.expires, e.position LIMIT $3)
+UNION ALL
+	(SELECT l.due, l.due_nanos, l.position, NULL, NULL, NULL, NULL
+	FROM log l WHERE l.due IS NOT NULL AND (l.due, l.due_nanos) <= ($1, $2) ORDER BY l.due, l.due_nanos, l.position LIMIT $3)
+) d ORDER BY d.due, d.nanos, d.position LIMIT $3`
 
 	sqlTombs        = `SELECT t.id, t.pubkey FROM unnest($1::bytea[]) AS k (id) JOIN tombs t ON t.id = k.id`
 	sqlAddressTombs = `SELECT t.address, t.until FROM unnest($1::bytea[]) AS k (address) JOIN address_tombs t ON t.address = k.address`

@@ -67,14 +67,27 @@ func (s *snapshot) Query(ctx context.Context, filters []*wire.Filter, opt store.
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
-	u := s.union(filters, opt.Limit, opt.Visible)
-	unasked := slices.ContainsFunc(filters, func(f *wire.Filter) bool { return opt.Limit(f) == 0 })
-	return &answer{union: u, maxTotal: opt.MaxTotal, unasked: unasked}, nil
+	var plain, searches []*wire.Filter
+	for _, f := range filters {
+		if f.Searches() {
+			searches = append(searches, f)
+		} else {
+			plain = append(plain, f)
+		}
+	}
+	a := &answer{union: s.union(plain, opt.Limit, opt.Visible), maxTotal: opt.MaxTotal}
+	a.unasked = slices.ContainsFunc(filters, func(f *wire.Filter) bool { return opt.Limit(f) == 0 })
+	a.ranking = &ranking{snapshot: s, walks: s.union(searches, opt.Limit, nil).walks, visible: opt.Visible}
+	a.union.skip = a.ranking.has
+	return a, nil
 }
 
 // Count implements store.Snapshot.
 func (s *snapshot) Count(ctx context.Context, filters []*wire.Filter, limit int, visible func(*wire.Event) bool) (n int, exact bool, err error) {
 	u := s.union(filters, unlimited, visible)
+	if visible == nil && len(filters) == 1 && len(u.walks) == 1 && u.walks[0].exact() {
+		return u.walks[0].count(ctx, limit)
+	}
 	for {
 		found, err := u.next(ctx)
 		switch {
@@ -127,8 +140,14 @@ func (s *snapshot) read(ctx context.Context, sql string, args []any, collect fun
 	}
 	var trimmed int64
 	var b pgx.Batch
+	if sql == sqlSearch {
+		free(&b)
+	}
 	b.Queue(sql, args...).Query(collect)
 	b.Queue(sqlTrimmed).QueryRow(func(r pgx.Row) error { return r.Scan(&trimmed) })
+	if sql == sqlSearch {
+		b.Queue("COMMIT")
+	}
 	if err := s.store.pool.SendBatch(ctx, &b).Close(); err != nil {
 		if ready := s.ready(ctx); ready != nil {
 			return ready

@@ -31,8 +31,7 @@ type txn struct {
 type row struct {
 	store.Entry
 	record *record
-	due    time.Time // when the sweep has work with it; zero for never
-	dueAt  int64     // the same of an event that expires, in Unix seconds, 0 for never
+	due    time.Time // when the sweep voids an ephemeral event; zero for the others
 }
 
 // void is an earlier row that loses its payload because of position by.

@@ -17,6 +17,8 @@ const (
 	minChunk = 16  // entries that one statement asks for at least
 	maxChunk = 500 // and at most, over all streams; four of each stream besides
 	maxLooks = 512 // entries looked at after the end, to find out whether a limit hid a match
+
+	mostLoaded = 1000 // events that one walk holds in memory
 )
 
 // entry is what an index knows of an event.
@@ -52,9 +54,10 @@ type walk struct {
 	plan     plan
 	now      int64
 
-	left   int    // how many more the limit allows
-	items  []item // matches that were found, the next one first
-	cursor entry  // where the next chunk begins
+	left   int     // how many more the limit allows
+	items  []item  // matches that were found, the next one first
+	found  []entry // what is not looked at yet
+	cursor entry   // where the next chunk begins
 	begun  bool
 	ended  bool // nothing is left in the database
 	looks  int  // entries that may still be looked at; negative is no bound
@@ -68,7 +71,7 @@ var errLooks = errors.New("looked long enough")
 // head returns the next match, nil at the end.
 func (w *walk) head(ctx context.Context) (*item, error) {
 	for len(w.items) == 0 {
-		if w.ended {
+		if w.ended && len(w.found) == 0 {
 			return nil, nil
 		}
 		if w.looks == 0 {
@@ -81,18 +84,20 @@ func (w *walk) head(ctx context.Context) (*item, error) {
 	return &w.items[0], nil
 }
 
-// fill looks at the next chunk.
-func (w *walk) fill(ctx context.Context) error {
-	var found []entry
-	var err error
-	if w.filter.IDs != nil {
-		found, err = w.byID(ctx)
-	} else {
-		found, err = w.chunk(ctx)
+// fill looks at the next entries.
+func (w *walk) fill(ctx context.Context) (err error) {
+	if len(w.found) == 0 {
+		if w.filter.IDs != nil {
+			w.found, err = w.byID(ctx)
+		} else {
+			w.found, err = w.chunk(ctx)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
-	}
+	found := w.found[:min(len(w.found), mostLoaded)]
+	w.found = w.found[len(found):]
 	if w.looks > 0 {
 		w.looks = max(w.looks-len(found), 0)
 	}
@@ -124,13 +129,15 @@ func (w *walk) chunk(ctx context.Context) (found []entry, err error) {
 	if w.left < maxChunk {
 		n = max(w.left+1, minChunk)
 	}
-	if w.plan.streams > 1 {
+	switch {
+	case w.filter.Searches():
+		n = searchChunk
+	case w.plan.streams > 1:
 		n = 4 + 2*n/w.plan.streams
 	}
-	args := append([]any{w.cursor.newest, w.cursor.id, w.query.to, w.snapshot.head, n, w.plan.kinds, w.plan.authors}, w.plan.args...)
 	given := make(map[int64]int) // stream -> entries
 	var full []entry
-	err = w.snapshot.read(ctx, w.plan.sql, args, func(rows pgx.Rows) error {
+	err = w.snapshot.read(ctx, w.plan.sql, w.args(n), func(rows pgx.Rows) error {
 		var stream int64
 		var e entry
 		_, err := pgx.ForEachRow(rows, []any{&stream, &e.newest, &e.id, &e.position}, func() error {
@@ -159,36 +166,48 @@ func (w *walk) chunk(ctx context.Context) (found []entry, err error) {
 	return found, nil
 }
 
+// args are what the plan's statement takes, for n entries of each stream.
+func (w *walk) args(n int) []any {
+	args := []any{w.cursor.newest, w.cursor.id, w.query.to, w.snapshot.head, n, w.plan.kinds, w.plan.authors, w.now}
+	return append(args, w.plan.args...)
+}
+
 // load reads the events of entries and keeps those that match.
 func (w *walk) load(ctx context.Context, found []entry) error {
+	events, err := w.snapshot.events(ctx, found)
+	if err != nil {
+		return err
+	}
+	for _, e := range found {
+		event := events[e.position]
+		if !event.Expired(w.now) && w.filter.Matches(event) {
+			w.items = append(w.items, item{entry: e, event: event})
+		}
+	}
+	return nil
+}
+
+// events reads the events of entries, by their positions.
+func (s *snapshot) events(ctx context.Context, found []entry) (map[int64]*wire.Event, error) {
 	if len(found) == 0 {
-		return nil
+		return nil, nil
 	}
 	positions := make([]int64, len(found))
 	for i := range found {
 		positions[i] = found[i].position
 	}
 	events := make(map[int64]*wire.Event, len(found))
-	err := w.snapshot.read(ctx, sqlRaw, []any{positions}, func(rows pgx.Rows) error {
+	err := s.read(ctx, sqlRaw, []any{positions}, func(rows pgx.Rows) error {
 		records, err := collectRecords(rows)
 		for _, r := range records {
 			events[int64(r.Position)] = r.Event
 		}
 		return err
 	})
-	if err != nil {
-		return err
+	if err == nil && len(events) < len(found) {
+		err = errSnapshotOld
 	}
-	for _, e := range found {
-		event := events[e.position]
-		if event == nil {
-			return errSnapshotOld
-		}
-		if !event.Expired(w.now) && w.filter.Matches(event) {
-			w.items = append(w.items, item{entry: e, event: event})
-		}
-	}
-	return nil
+	return events, err
 }
 
 // pop lets go of the head, and counts it when it is given out.

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -10,11 +11,11 @@ import (
 
 const sqlCommit = `SELECT log_commit($1, $2, $3, $4,
 	$5, $6, $7, $8, $9, $10, $11,
-	$12, $13, $14, $15, $16, $17, $18,
-	$19, $20, $21, $22, $23,
-	$24, $25, $26,
-	$27, $28, $29, $30, $31, $32,
-	$33, $34, $35, $36, $37, $38)`
+	$12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
+	$22, $23, $24, $25, $26,
+	$27, $28, $29,
+	$30, $31, $32, $33, $34, $35,
+	$36, $37, $38, $39, $40, $41)`
 
 // columns are the rows of a transaction as log_commit takes them.
 type columns struct {
@@ -28,6 +29,9 @@ type columns struct {
 	kind                []int32
 	newest              []int64
 	address, raw        [][]byte
+	expires             []int64
+	searched            []int64  // positions
+	words               []string // of each, with blanks between them
 	tagName             []int16
 	tagValue            [][]byte
 	tagNewest           []int64
@@ -54,7 +58,8 @@ func (t *txn) send(ctx context.Context, conn *pgx.Conn, me []byte, inside bool) 
 	sql, args := t.fences.with(sqlCommit, []any{
 		t.version, t.first, int64(t.control), me,
 		c.logType, c.logDetail, c.logTarget, c.logPrefix, c.logBody, c.logDue, c.logNanos,
-		c.position, c.id, c.pubkey, c.kind, c.newest, c.address, c.raw,
+		c.position, c.id, c.pubkey, c.kind, c.newest, c.address, c.raw, c.expires,
+		c.searched, c.words,
 		c.tagName, c.tagValue, c.tagNewest, c.tagID, c.tagPosition,
 		c.voided, c.voidKind, c.voidBy,
 		c.tombID, c.tombKey, c.buried, c.buriedUntil, c.ban, c.unban,
@@ -76,7 +81,7 @@ func (t *txn) columns() *columns {
 		logType: []int16{}, logDetail: []int16{}, logTarget: []int64{}, logPrefix: [][]byte{}, logBody: [][]byte{},
 		logDue: []int64{}, logNanos: []int32{},
 		position: []int64{}, id: [][]byte{}, pubkey: [][]byte{}, kind: []int32{}, newest: []int64{},
-		address: [][]byte{}, raw: [][]byte{},
+		address: [][]byte{}, raw: [][]byte{}, expires: []int64{}, searched: []int64{}, words: []string{},
 		tagName: []int16{}, tagValue: [][]byte{}, tagNewest: []int64{}, tagID: [][]byte{}, tagPosition: []int64{},
 		voided: []int64{}, voidKind: []int16{}, voidBy: []int64{},
 		tombID: [][]byte{}, tombKey: [][]byte{}, buried: [][]byte{}, buriedUntil: []int64{},
@@ -121,8 +126,6 @@ func (c *columns) row(r *row) {
 		detail, target = int16(r.Removal.Cause), int64(r.Removal.Target)
 	case !r.due.IsZero():
 		due, nanos = r.due.Unix(), int32(r.due.Nanosecond())
-	case r.dueAt != 0:
-		due = r.dueAt
 	}
 	prefix := r.Prefix
 	c.logType, c.logDetail = append(c.logType, int16(r.Type)), append(c.logDetail, detail)
@@ -131,6 +134,13 @@ func (c *columns) row(r *row) {
 	c.logDue, c.logNanos = append(c.logDue, due), append(c.logNanos, nanos)
 	if r.Type == store.EntryEvent {
 		c.event(r.record, int64(r.Position))
+		c.search(r.record, int64(r.Position))
+	}
+}
+
+func (c *columns) search(r *record, position int64) {
+	if words := r.event.Words(); len(words) > 0 {
+		c.searched, c.words = append(c.searched, position), append(c.words, strings.Join(words, " "))
 	}
 }
 
@@ -142,6 +152,11 @@ func (c *columns) event(r *record, position int64) {
 	c.position, c.id, c.pubkey = append(c.position, position), append(c.id, r.id[:]), append(c.pubkey, r.pubkey[:])
 	c.kind, c.newest = append(c.kind, int32(r.kind)), append(c.newest, r.newest())
 	c.address, c.raw = append(c.address, address), append(c.raw, r.event.Raw())
+	expires, ok := r.event.Expires()
+	if !ok {
+		expires = -1
+	}
+	c.expires = append(c.expires, expires)
 	for _, tag := range r.event.Tags {
 		if len(tag) > 1 && indexed(tag[0]) {
 			c.tagName, c.tagValue = append(c.tagName, int16(tag[0][0])), append(c.tagValue, text(tag[1]))
