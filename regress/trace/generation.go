@@ -20,6 +20,7 @@ type sub struct {
 // generation is what one REQ was answered with.
 type generation struct {
 	filters []*wire.Filter // nil for a REQ that must be refused
+	feed    *feed          // of a CHANGES, which has no filters of a REQ; nil for a REQ
 
 	released bool // CLOSE was read
 	closed   bool // CLOSED came

@@ -10,7 +10,7 @@ import (
 // Got records a frame that the relay wrote.
 func (t *Trace) Got(frame []byte) {
 	m, err := wire.DecodeRelay(frame)
-	allowed := err != nil || m.Verb != "EVENT" || t.allowed(m.Event)
+	allowed := err != nil || m.Event == nil || t.allowed(m.Event)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.lines = append(t.lines, "< "+string(frame))
@@ -28,6 +28,8 @@ func (t *Trace) Got(frame []byte) {
 		t.eoseLocked(m)
 	case "CLOSED":
 		t.closedLocked(m.Sub)
+	case "CHANGES":
+		t.changesLocked(m)
 	case "OK":
 		t.answeredLocked(t.oks, m.ID, "OK "+m.ID)
 	case "COUNT":
@@ -147,7 +149,7 @@ func (t *Trace) eoseLocked(m wire.RelayMessage) {
 		return
 	}
 	if s.next != nil {
-		if g := s.current; g != nil && g.open() && !g.eosed { // either's
+		if g := s.current; g != nil && g.feed == nil && g.open() && !g.eosed { // either's
 			g.setEOSE(m.Hints, len(t.lines))
 			s.next.maybeEOSE = true
 			s.next.more = true
@@ -157,6 +159,10 @@ func (t *Trace) eoseLocked(m wire.RelayMessage) {
 	}
 	g := t.openGenerationLocked(s, "EOSE")
 	if g == nil {
+		return
+	}
+	if g.feed != nil {
+		t.violateLocked(Stale, s.id, "EOSE")
 		return
 	}
 	if g.eosed {
@@ -173,7 +179,7 @@ func (t *Trace) closedLocked(id string) {
 	if s != nil && s.next != nil && (s.current == nil || !s.current.open()) {
 		s.begin()
 	}
-	if s != nil && s.current != nil && s.current.open() {
+	if s != nil && s.current != nil && s.current.open() && s.current.feed == nil {
 		t.closeOneLocked(s)
 		return
 	}

@@ -51,8 +51,13 @@ func (t *Trace) settledLocked(s *sub, excused map[*commit]bool) {
 	if s.acks > 0 {
 		t.violateLocked(MissingAnswer, s.id, "CLOSED for CLOSE")
 	}
+	for _, g := range append(slices.Clone(s.older), s.current) {
+		if g != nil && g.feed != nil {
+			t.feedSettledLocked(s, g, excused)
+		}
+	}
 	g := s.current
-	if g == nil || !g.open() || g.maybeClosed || s.next != nil || s.releasing {
+	if g == nil || g.feed != nil || !g.open() || g.maybeClosed || s.next != nil || s.releasing {
 		return
 	}
 	if !g.eosed {

@@ -82,6 +82,8 @@ func (t *Trace) Reading(msg []byte) {
 	switch m := m.(type) {
 	case *wire.ReqMessage:
 		t.openLocked(m.ID, newGeneration(m.Filters))
+	case *wire.ChangesMessage:
+		t.openLocked(m.ID, newFeed(m))
 	case *wire.CloseMessage:
 		t.reading = t.subLocked(m.ID)
 		t.reading.releasing = true
@@ -105,6 +107,8 @@ func (t *Trace) readingBadLocked(err error) {
 		t.oks[bad.EventID]++
 	case bad.HasSub && bad.Verb == "REQ" && wire.ValidSub(bad.Sub):
 		t.openLocked(bad.Sub, newGeneration(nil))
+	case bad.HasSub && bad.Verb == "CHANGES" && wire.ValidSub(bad.Sub):
+		t.openLocked(bad.Sub, newFeed(nil))
 	case bad.HasSub && bad.Verb == "COUNT":
 		t.refusals[bad.Sub]++
 	case bad.HasSub:

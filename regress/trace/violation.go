@@ -29,6 +29,8 @@ const (
 	StoredOrder Rule = "stored events out of order"
 	// LiveOrder: live events that are not in position order (G6).
 	LiveOrder Rule = "live events out of order"
+	// FeedOrder: a position of a feed that does not lie behind those before it (R1).
+	FeedOrder Rule = "positions of a feed out of order"
 	// Duplicate: an event more often in a generation than it was committed (G6).
 	Duplicate Rule = "event twice in a generation"
 	// Altered: an event that is not what was committed.
