@@ -79,7 +79,7 @@ func (c *client) check() int {
 	defer c.mu.Unlock()
 	reserved := 0
 	for id, s := range c.subs {
-		reserved += c.world.reserves(id)
+		reserved += c.world.reserves(id, s.feed != nil)
 		if s.ended {
 			c.world.problem("%s: %s was ended and got no CLOSED", c.name, id)
 		} else if c.Refuses(s.filters) != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -33,6 +34,10 @@ func (s scenario) plan() explore.Plan {
 		if s.late {
 			o.Wrap = func(x store.Store) store.Store { return careless{Store: x} }
 		}
+		floor := new(atomic.Uint64)
+		if s.trims {
+			o.Wrap = func(x store.Store) store.Store { return floored{x, floor} }
+		}
 		elsewhere := &outside{hook: hook}
 		if s.outside {
 			o.Outside = elsewhere
@@ -43,6 +48,9 @@ func (s scenario) plan() explore.Plan {
 		}
 		w := newWorld(t, o, s.slow, costs)
 		w.elsewhere, byID.world = elsewhere, w
+		if s.trims {
+			w.floor = floor
+		}
 		return w.program(s.given(w)...)
 	}}
 }

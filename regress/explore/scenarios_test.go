@@ -23,6 +23,7 @@ type scenario struct {
 	late    bool // the store answers queries that were given up
 	slow    bool // the relay may end a subscription because its client is slow
 	outside bool // an outside decision is asked about every event; see world.elsewhere
+	trims   bool // the log loses its beginning; see world.retention
 	byID    bool // revocations are carried out by a cutter without its fence
 	long    bool // many schedules: a sample of them in a short run
 	// independent leaves out equal schedules; see commute for when it may be set.
@@ -100,7 +101,7 @@ func (w *world) stored(events ...*wire.Event) {
 func scenarios() []scenario {
 	return slices.Concat(
 		replacementScenarios(), endScenarios(), evictionScenarios(),
-		atBothEnds(seamScenarios()), roomScenarios(), farScenarios(), revocationScenarios(), decisionScenarios(),
+		atBothEnds(seamScenarios()), roomScenarios(), farScenarios(), revocationScenarios(), decisionScenarios(), feedScenarios(),
 	)
 }
 

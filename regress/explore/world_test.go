@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -36,6 +37,7 @@ type world struct {
 	elsewhere *outside
 	banned    string           // a key whose connections must be over in the end
 	counts    map[string][]int // what COUNTs may say, by id
+	floor     *atomic.Uint64   // of a log that is trimmed
 	tail      bool             // the follower does not know how much is committed; the rest is applied in the end
 	last      []func()         // what else is checked in the end
 
@@ -68,12 +70,15 @@ type client struct {
 	asked map[string]int // COUNTs not answered, by id
 	// +checklocks:mu
 	batches []int // frames of each take
+	// +checklocks:mu
+	removals map[string]int // event id -> how often its removal was told
 }
 
 // subscription is one that its client believes to be open.
 type subscription struct {
 	filters []*wire.Filter
-	ended   bool // the relay has ended this very generation: CLOSED is due
+	feed    *wire.ChangesMessage // nil for a REQ
+	ended   bool                 // the relay has ended this very generation: CLOSED is due
 }
 
 func newWorld(t *testing.T, o harness.Options, slow bool, costs *costs) *world {
@@ -84,7 +89,7 @@ func newWorld(t *testing.T, o harness.Options, slow bool, costs *costs) *world {
 func (w *world) connect(name string) *client {
 	c := &client{
 		Client: w.relay.Connect(w.t), name: name, world: w,
-		subs: make(map[string]*subscription), acks: make(map[string]int), asked: make(map[string]int),
+		subs: make(map[string]*subscription), acks: make(map[string]int), asked: make(map[string]int), removals: make(map[string]int),
 	}
 	c.trace = trace.New(trace.Options{Commits: true, CloseAck: w.ack, Judge: c.Judge()})
 	w.clients = append(w.clients, c)
@@ -123,6 +128,10 @@ func (c *client) takeEffect() {
 		refused := m.Filters[0].Search != "" || c.Refuses(m.Filters) != nil
 		c.subs[m.ID] = &subscription{filters: m.Filters, ended: refused}
 		c.acks[m.ID] = 0 // one that is still queued would end the newer generation
+	case *wire.ChangesMessage:
+		filters := []*wire.Filter{m.Filter}
+		c.subs[m.ID] = &subscription{filters: filters, feed: m, ended: c.Refuses(filters) != nil}
+		c.acks[m.ID] = 0
 	case *wire.CloseMessage:
 		if c.world.ack && c.subs[m.ID] != nil {
 			c.acks[m.ID]++
@@ -166,6 +175,8 @@ func (c *client) write() bool {
 			c.gotClosedLocked(m)
 		case "COUNT":
 			c.gotCountLocked(m)
+		case "CHANGES":
+			c.gotChangeLocked(m)
 		case "EVENT":
 			if c.world.elsewhere.inForce.Load() {
 				c.world.problem("%s: EVENT %s after the no from outside", c.name, m.Event.ID)
@@ -206,7 +217,8 @@ func (c *client) gotClosedLocked(m wire.RelayMessage) {
 		return
 	}
 	tooSlow := c.world.slow && strings.HasPrefix(m.Text, string(wire.Failed)+": too slow")
-	if s == nil || !s.ended && !tooSlow && c.Refuses(s.filters) == nil {
+	trimmed := c.world.floor != nil && strings.HasPrefix(m.Text, string(wire.Resync)+": ")
+	if s == nil || !s.ended && !tooSlow && !trimmed && c.Refuses(s.filters) == nil {
 		c.world.problem("%s: CLOSED %s that nobody caused: %s", c.name, m.Sub, m.Text)
 	}
 	delete(c.subs, m.Sub)
@@ -279,7 +291,7 @@ func (w *world) transcript() string {
 type costs struct {
 	mu sync.Mutex // guards the field below; never held across a callback
 	// +checklocks:mu
-	known map[string]int // subscription id -> bytes
+	known map[string]int // message that opens it -> bytes
 }
 
 func newCosts() *costs { return &costs{known: make(map[string]int)} }
@@ -297,18 +309,22 @@ func (k *costs) set(id string, bytes int) {
 	k.known[id] = bytes
 }
 
-// reserves returns the bytes that a live subscription of that id reserves,
-// measured on a connection of its own.
-func (w *world) reserves(id string) int {
-	if n, ok := w.costs.of(id); ok {
+// reserves returns the bytes that a live subscription of that id, or a feed,
+// reserves, measured on a connection of its own.
+func (w *world) reserves(id string, isFeed bool) int {
+	msg := fmt.Sprintf(`["REQ",%q,{"kinds":[65535]}]`, id)
+	if isFeed {
+		msg = fmt.Sprintf(`["CHANGES",%q,{"kinds":[65535],"since":%d,"live":true}]`, id, w.head())
+	}
+	if n, ok := w.costs.of(msg); ok {
 		return n
 	}
 	c := w.relay.Connect(w.t)
-	c.Send(fmt.Sprintf(`["REQ",%q,{"kinds":[65535]}]`, id))
+	c.Send(msg)
 	c.Settle()
 	n := c.Conn.Usage().Reserved
 	c.Disconnect(w.t)
-	w.costs.set(id, n)
+	w.costs.set(msg, n)
 	return n
 }
 
