@@ -22,6 +22,7 @@ import (
 	"fencepost/relay/store"
 	"fencepost/relay/store/embedded"
 	"fencepost/relay/store/postgres"
+	"fencepost/relay/store/transfer"
 	"fencepost/relay/web"
 	"fencepost/relay/web/nip98"
 )
@@ -33,6 +34,9 @@ var (
 	_ keySafe            = (*postgres.Store)(nil)
 	_ listening          = (*postgres.Store)(nil)
 	_ progress           = (*outbox.Follower)(nil)
+	_ transfer.Target    = (*embedded.Store)(nil)
+	_ transfer.Target    = (*postgres.Store)(nil)
+	_ shared             = (*postgres.Store)(nil)
 	_ handlers.Store     = (*embedded.Store)(nil)
 	_ handlers.Index     = (*index.Index)(nil)
 	_ handlers.Writing   = (*access.Policy)(nil)
@@ -64,12 +68,19 @@ const patience = 30 * time.Second
 // database is brought up to date before, and a database that does not answer is waited
 // for, half a minute at most. ctx bounds the opening only.
 func OpenStore(ctx context.Context, c config.Config, log *slog.Logger) (store.Store, error) {
+	return openStore(ctx, c, log, false)
+}
+
+// openStore is OpenStore; for copying also of a store that holds part of another one.
+func openStore(ctx context.Context, c config.Config, log *slog.Logger, copying bool) (store.Store, error) {
 	if url := c.Store.Postgres.URL.Reveal(); url != "" {
 		return opened(postgres.Open(ctx, url, postgres.Options{
-			Now: time.Now, Logger: log, MaxConns: c.Store.Postgres.MaxConns, Migrate: true, Patience: patience,
+			Now: time.Now, Logger: log, MaxConns: c.Store.Postgres.MaxConns, Migrate: true, Patience: patience, Copying: copying,
 		}))
 	}
-	return opened(embedded.Open(c.Data, embedded.Options{Now: time.Now, CacheBytes: int64(c.Store.CacheSize()), Logger: log}))
+	return opened(embedded.Open(c.Data, embedded.Options{
+		Now: time.Now, CacheBytes: int64(c.Store.CacheSize()), Logger: log, Copying: copying,
+	}))
 }
 
 // opened returns s, and no store beside an error.

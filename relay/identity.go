@@ -81,20 +81,25 @@ func readIdentity(dir string) (identity, error) {
 
 // makeIdentity writes a new key durably: a relay that has shown a name keeps it.
 func makeIdentity(path string) (data []byte, err error) {
-	data = []byte(nostr.GeneratePrivateKey() + "\n")
+	secret := nostr.GeneratePrivateKey()
+	return []byte(secret), writeIdentity(path, secret)
+}
+
+// writeIdentity writes a key durably, or leaves what was there.
+func writeIdentity(path, secret string) error {
 	draft := path + ".new"
 	f, err := os.OpenFile(draft, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	_, err = f.Write(data)
+	_, err = f.WriteString(secret + "\n")
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return nil, err
+		return err
 	}
 	if err := os.Rename(draft, path); err != nil {
-		return nil, err
+		return err
 	}
-	return data, syncFolder(filepath.Dir(path))
+	return syncFolder(filepath.Dir(path))
 }
 
 func syncFolder(dir string) error {

@@ -92,14 +92,19 @@ func isTerminal(w io.Writer) bool {
 }
 
 func (p *progress) show(t *tally) {
+	lines := t.stored + t.duplicate + t.refused
+	rate := float64(lines) / max(p.now().Sub(p.began).Seconds(), 0.001)
+	p.say(fmt.Sprintf("%d lines, %.0f/s: stored %d, duplicate %d, refused %d", lines, rate, t.stored, t.duplicate, t.refused))
+}
+
+// say shows text, unless something was shown a moment ago.
+func (p *progress) say(text string) {
 	now := p.now()
 	if p.out == nil || now.Before(p.next) {
 		return
 	}
 	p.next, p.visible = now.Add(progressEvery), true
-	lines := t.stored + t.duplicate + t.refused
-	rate := float64(lines) / max(now.Sub(p.began).Seconds(), 0.001)
-	fmt.Fprintf(p.out, "\r\x1b[K%d lines, %.0f/s: stored %d, duplicate %d, refused %d", lines, rate, t.stored, t.duplicate, t.refused)
+	fmt.Fprint(p.out, "\r\x1b[K", text)
 }
 
 // clear takes the line away.

@@ -8,10 +8,12 @@ import (
 	"fencepost/relay/config"
 )
 
-// migrateCommand has the commands about the schema of a database.
+// migrateCommand has the commands about the schema of a database, and the one that moves
+// a store.
 type migrateCommand struct {
 	Status migrateStatusCommand `cmd:"" help:"Show the steps of the schema, and which of them the database has."`
 	Up     migrateUpCommand     `cmd:"" help:"Bring the schema up to date, as serve does when it starts."`
+	Copy   migrateCopyCommand   `cmd:"" help:"Copy a store: a data folder into a database, or back."`
 }
 
 // databaseSettings are the flags that lead to a database.

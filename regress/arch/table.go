@@ -45,6 +45,7 @@ var Table = []Row{
 	{"relay/store/embedded", append([]string{"relay/store/commit"}, fenced...), ""},
 	{"relay/store/postgres", append([]string{"relay/store/commit"}, fenced...), ""},
 	{"relay/store/commit", vocabulary, "the group commit of both stores"},
+	{"relay/store/transfer", vocabulary, "copies one store into another"},
 	{"registry/...", connections, ""},
 	{"relay/client", connections, "the client's side, for mirrors, commands and regress"},
 	{"relay/config", nil, "vocabulary of relay, web and cmd"},

@@ -6,6 +6,7 @@
 // do acknowledged changes of permissions, of which everybody's are then what the
 // log adds up to; a drain tells every client and exits with 0; a second signal ends
 // at once; a second process on one folder is refused; a malformed configuration
-// changes nothing. `-kill.rounds=100` runs as many rounds of SIGKILL, and a fifth of
+// changes nothing; a copy of a store that is killed again and again, into PostgreSQL and
+// back, holds what the original does. `-kill.rounds=100` runs as many rounds of SIGKILL, and a fifth of
 // them with moderation.
 package kill
