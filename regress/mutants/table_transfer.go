@@ -29,7 +29,7 @@ var transferMutants = []Mutant{
 	},
 	{
 		Name: "copied-tomb-hides-event", Promise: "migrate copy", Says: "A stranger's deletion takes a copied event out of the index.",
-		Edit:   Edit{"relay/store/embedded/copied.go", "\tif len(value) == 0 {\n\t\tt.decide(id, []byte{})\n\t}\n", "\tt.decide(id, []byte{})\n"},
+		Edit:   Edit{"relay/store/embedded/copied.go", "\tif len(value) == 0 {\n\t\tt.decide(id, []byte{})\n\t}\n", "\t_ = value\n\tt.decide(id, []byte{})\n"},
 		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
 	},
 	{
