@@ -48,6 +48,14 @@ type Store interface {
 	// many rows it voided; removal rows that it added are not counted.
 	Sweep(ctx context.Context, now time.Time) (int, error)
 
+	// Trim removes rows of the log that keep does not cover at now, oldest first, moves the
+	// floor in the same transaction, and returns it. It stops before an ephemeral event,
+	// which Sweep has to void first. Stored events stay stored, where they are, and so do
+	// control rows: they are found by queries and ReadControl as before. It takes several
+	// commits; one that breaks off leaves no hole above the floor. The caller keeps more
+	// than those who follow the log lag behind.
+	Trim(ctx context.Context, keep Retention, now time.Time) (floor Position, err error)
+
 	// ReadControl returns up to max control rows after a position, in position
 	// order, without a look at the rows between them. They are kept for ever.
 	ReadControl(ctx context.Context, after Position, max int) ([]Entry, error)
@@ -61,6 +69,11 @@ type Store interface {
 	// Fence returns the fence of a stream as it is, the zero State for an absent one,
 	// and the time of the clock by which its lease is judged.
 	Fence(ctx context.Context, stream fence.Stream) (fence.State, time.Time, error)
+
+	// Searches reports whether queries find events by their words (NIP-50) without a look
+	// at everything. A store that does not answers filters that search all the same, but
+	// not best first, and takes as long as it takes.
+	Searches() bool
 
 	// Close waits for running commits, then releases the store and whatever
 	// snapshots are still open. Calls that come later fail with ErrClosed; a
@@ -182,10 +195,10 @@ type Snapshot interface {
 	// Query returns the stored events that match any of the filters: newest
 	// created_at first, ties by lowest id, each once. Each filter contributes
 	// at most its own limit (or opt.DefaultLimit). Expired events are left out.
-	// Where filters search, in a store that Searches, the best come first: those with the
-	// highest score (wire.Filter.Score) by any of the filters that they match, ties and
-	// what has no score in the order above; of a filter that matches more than its limit
-	// the best of the newest SearchDepth matches, or of as many as its limit.
+	// Where filters search, in a store that Searches, the best come first: a filter
+	// contributes those of its newest SearchDepth matches, or of as many as its limit,
+	// that have the highest score (wire.Filter.Score); the answer goes by the highest score
+	// that an event was contributed with, ties and what has no score in the order above.
 	Query(ctx context.Context, filters []*wire.Filter, opt QueryOptions) (Rows, error)
 	// Count returns how many distinct stored events match (NIP-45) and are visible, as
 	// in QueryOptions, limits aside. It counts to at most max (0 is no bound); exact

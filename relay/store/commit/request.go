@@ -15,6 +15,7 @@ type Request[F any] struct {
 	Erasure *store.Erasure   // nil for the others
 	Found   []F              // what it selects
 	Keep    *store.Retention // of a trim; nil for the others
+	Now     time.Time        // the time of a trim
 	Bytes   int              // what it takes in memory, about
 
 	// Set by the writer before it calls Answered.

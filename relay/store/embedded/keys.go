@@ -12,8 +12,10 @@ import (
 //	00 "schema"                                     version(4)
 //	00 "epoch"                                      16 hex characters
 //	00 "head"                                       position(8) of the last log row
+//	00 "floor"                                      position(8) of the first log row; 1 without it
+//	00 "times"                                      position(8) time(8) of each store.Moment, oldest first
 //	00 "copying"                                    done(1) token: how far a copy into this store is
-//	01 position(8)                                  log row, see row.go
+//	01 position(8)                                  log row, see row.go; below the floor those of stored events only
 //	02 id(32)                                       position(8) created_at(8) of a stored event; empty: not stored, and deleted by somebody or banned
 //	03 kind(2) pubkey(32) text(d)                   position(8) created_at(8) id(32): the stored version of an address
 //	04 id(32) pubkey(32)                            empty: pubkey deleted id
@@ -78,6 +80,9 @@ var (
 	keySchema = append([]byte{spaceMeta}, "schema"...)
 	keyEpoch  = append([]byte{spaceMeta}, "epoch"...)
 	keyHead   = append([]byte{spaceMeta}, "head"...)
+
+	keyFloor = append([]byte{spaceMeta}, "floor"...)
+	keyTimes = append([]byte{spaceMeta}, "times"...)
 
 	keyCopying = append([]byte{spaceMeta}, "copying"...)
 )

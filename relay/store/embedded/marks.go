@@ -19,6 +19,7 @@ type marks struct {
 	keys    map[[32]byte]int64        // vanished key -> created_at up to which it is erased
 	groups  map[string]struct{}       // text(group), and text(group) self(32), of erased groups
 	control store.Position            // the newest control row, 0 for none
+	floor   store.Position            // the first row of the log
 }
 
 func newMarks() *marks {
@@ -32,7 +33,10 @@ func newMarks() *marks {
 // loadMarks reads the marks that r holds.
 func loadMarks(r pebble.Reader) (*marks, error) {
 	m := newMarks()
+	floor, err := loadFloor(r)
+	m.floor = floor
 	return m, errors.Join(
+		err,
 		eachKey(r, spaceControl, func(key, _ []byte) error {
 			m.control = store.Position(beUint64(key))
 			return nil
@@ -90,6 +94,7 @@ func (m *marks) add(fresh *marks) {
 	maps.Copy(m.keys, fresh.keys)
 	maps.Copy(m.groups, fresh.groups)
 	m.control = max(m.control, fresh.control)
+	m.floor = max(m.floor, fresh.floor)
 }
 
 // selects reports whether an erasure that is marked selects r, as

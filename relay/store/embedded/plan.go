@@ -60,7 +60,7 @@ func newQuery(f *wire.Filter) (q query, ok bool) {
 			return q, false
 		}
 	}
-	ok = q.window.since <= q.window.until &&
+	ok = q.window.since <= q.window.until && (!f.Searches() || len(f.Words()) > 0) &&
 		(f.IDs == nil || len(f.IDs) > 0) &&
 		(f.Authors == nil || len(q.authors) > 0) &&
 		(f.Kinds == nil || len(q.kinds) > 0)
@@ -91,7 +91,7 @@ func (q *query) candidates() (all []plan) {
 			all = append(all, q.byTag(name, values))
 		}
 	}
-	tags := q.hasTags()
+	tags := q.hasTags() || f.Searches() // what the entry does not decide
 	both := byAuthor && byKind && len(q.authors)*len(q.kinds) <= maxStreams
 	if both {
 		p := plan{exact: !tags, covered: !tags}
@@ -123,7 +123,7 @@ func (q *query) candidates() (all []plan) {
 }
 
 func (q *query) byTag(name string, values []string) plan {
-	p := plan{covered: q.filter.Authors == nil && q.tagNames() == 1}
+	p := plan{covered: q.filter.Authors == nil && q.tagNames() == 1 && !q.filter.Searches()}
 	for _, v := range values {
 		p.prefixes = append(p.prefixes, tagPrefix(nil, name[0], v))
 		if len(v) > maxText {

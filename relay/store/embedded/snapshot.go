@@ -132,6 +132,9 @@ func (s *snapshot) readLog(ctx context.Context, after store.Position, limit int)
 	if err := s.readyLocked(ctx); err != nil {
 		return nil, err
 	}
+	if after < s.view.floor-1 {
+		return nil, store.ErrFloor
+	}
 	it, err := s.view.snap.NewIter(&pebble.IterOptions{
 		LowerBound: logKey(uint64(after) + 1),
 		UpperBound: logKey(uint64(s.view.head) + 1),

@@ -52,6 +52,7 @@ type view struct {
 	snap    *pebble.Snapshot
 	head    store.Position
 	control store.Position // the newest control row, 0 for none
+	floor   store.Position // the first row of the log
 	refs    int            // snapshots that hold it, and one while it is current
 }
 
@@ -111,7 +112,7 @@ func (s *Store) Log(ctx context.Context) (store.LogInfo, error) {
 	if err := s.readableLocked(ctx); err != nil {
 		return store.LogInfo{}, err
 	}
-	return store.LogInfo{Epoch: s.epoch, Floor: 1, Head: s.current.head, Control: s.current.control}, nil
+	return store.LogInfo{Epoch: s.epoch, Floor: s.current.floor, Head: s.current.head, Control: s.current.control}, nil
 }
 
 // Snapshot implements store.Store. It does no I/O.
@@ -155,6 +156,9 @@ func (s *Store) readTail(ctx context.Context, after store.Position, limit int) (
 	defer s.mu.Unlock()
 	if err := s.readableLocked(ctx); err != nil {
 		return nil, false, err
+	}
+	if after < s.current.floor-1 {
+		return nil, false, store.ErrFloor
 	}
 	if after >= s.current.head || limit <= 0 {
 		return nil, true, nil
@@ -202,7 +206,7 @@ func (s *Store) adopt(e *engine) error {
 
 // newView returns a view of what the engine holds, for the writer.
 func (s *Store) newView(head store.Position) *view {
-	return &view{snap: s.engine.db.NewSnapshot(), head: head, control: s.marks.control, refs: 1}
+	return &view{snap: s.engine.db.NewSnapshot(), head: head, control: s.marks.control, floor: s.marks.floor, refs: 1}
 }
 
 // publish makes v current, with the rows that its commit added and emptied.

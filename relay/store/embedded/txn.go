@@ -214,6 +214,10 @@ func (t *txn) void(position uint64, kind store.VoidKind, prefix [8]byte) {
 	} else {
 		t.voids = append(t.voids, e)
 	}
+	if store.Position(position) < t.marks.floor {
+		t.unset(logKey(position)) // it was kept for the event only
+		return
+	}
 	t.set(logKey(position), voidRow(kind, prefix))
 }
 

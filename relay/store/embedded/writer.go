@@ -77,6 +77,9 @@ func (s *Store) decide(t *txn, r *request) (err error) {
 	case r.IsSweep():
 		r.Removed, err = t.sweep(r.Until.Unix(), uint32(r.Until.Nanosecond()), sweepRows)
 		return err
+	case r.Keep != nil:
+		r.Removed, err = t.trim(*r.Keep, r.Now)
+		return err
 	case r.Erasure != nil:
 		r.Removed, err = t.erase(r.Erasure, r.Found)
 		return err

@@ -35,6 +35,10 @@ type Fake struct {
 	// +checklocks:mu
 	copying store.Copying
 	// +checklocks:mu
+	floor store.Position // the first row that ReadLog returns
+	// +checklocks:mu
+	moments []store.Moment // for retention by age
+	// +checklocks:mu
 	closed bool
 }
 
@@ -50,6 +54,7 @@ var _ store.Store = (*Fake)(nil)
 func NewFake(now func() time.Time) *Fake {
 	return &Fake{
 		now:     now,
+		floor:   1,
 		changed: make(chan struct{}, 1),
 		tombs:   make(map[string]struct{}),
 		buried:  make(map[string]int64),
@@ -97,6 +102,9 @@ func (f *Fake) ReadLog(ctx context.Context, after store.Position, limit int) ([]
 	if err := f.readyLocked(ctx); err != nil {
 		return nil, err
 	}
+	if after < f.floor-1 {
+		return nil, store.ErrFloor
+	}
 	if after >= store.Position(len(f.rows)) {
 		return nil, nil
 	}
@@ -120,7 +128,7 @@ func (f *Fake) Log(ctx context.Context) (store.LogInfo, error) {
 	if err := f.readyLocked(ctx); err != nil {
 		return store.LogInfo{}, err
 	}
-	info := store.LogInfo{Epoch: "fake", Floor: 1, Head: store.Position(len(f.rows))}
+	info := store.LogInfo{Epoch: "fake", Floor: f.floor, Head: store.Position(len(f.rows))}
 	for _, r := range f.rows {
 		if r.Type == store.EntryControl {
 			info.Control = r.Position

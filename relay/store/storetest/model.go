@@ -42,7 +42,7 @@ type model struct {
 }
 
 func (m *model) step(t *rapid.T) {
-	switch rapid.SampledFrom([]string{"append", "append", "append", "append", "append", "pass", "sweep", "erase"}).Draw(t, "step") {
+	switch rapid.SampledFrom([]string{"append", "append", "append", "append", "append", "pass", "sweep", "erase", "trim"}).Draw(t, "step") {
 	case "append":
 		m.append(t)
 	case "pass":
@@ -51,6 +51,16 @@ func (m *model) step(t *rapid.T) {
 		want, err := m.fake.Sweep(context.Background(), m.now)
 		require.NoError(t, err)
 		got, err := m.real.Sweep(context.Background(), m.now)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	case "trim":
+		keep := store.Retention{
+			Age:  time.Duration(rapid.IntRange(0, 60).Draw(t, "keep seconds")) * time.Second,
+			Rows: uint64(rapid.IntRange(0, 12).Draw(t, "keep rows")),
+		}
+		want, err := m.fake.Trim(context.Background(), keep, m.now)
+		require.NoError(t, err)
+		got, err := m.real.Trim(context.Background(), keep, m.now)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	case "erase":
@@ -80,7 +90,7 @@ func (m *model) event(t *rapid.T) *wire.Event {
 		Key:     rapid.IntRange(0, 2).Draw(t, "author"),
 		Kind:    rapid.SampledFrom([]int{1, 1, 7, 5, 5, 0, 10002, 30023, 30023, 20001, 1059, 62, 39000}).Draw(t, "kind"),
 		At:      start + rapid.Int64Range(0, 6).Draw(t, "at"),
-		Content: strconv.Itoa(rapid.IntRange(0, 3).Draw(t, "content")),
+		Content: rapid.SampledFrom([]string{"0", "1", "2 1", "1 3 1", "", "3 x x x x"}).Draw(t, "content"),
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "tags") {
 		d.Tags = append(d.Tags, m.tag(t))
@@ -130,6 +140,11 @@ func (m *model) compareLogs(t *rapid.T) {
 	require.NoError(t, err)
 	require.Equal(t, wantInfo.Head, gotInfo.Head)
 	require.Equal(t, wantInfo.Control, gotInfo.Control)
+	require.Equal(t, wantInfo.Floor, gotInfo.Floor)
+	if wantInfo.Floor > 1 {
+		_, err = m.real.ReadLog(context.Background(), wantInfo.Floor-2, 1)
+		require.ErrorIs(t, err, store.ErrFloor)
+	}
 }
 
 func requireSame(t *rapid.T, want, got []store.Entry) {
@@ -223,6 +238,9 @@ func (m *model) filter(t *rapid.T) (f nostr.Filter) {
 	}
 	if has("until") {
 		f.Until = ptr(start + rapid.Int64Range(0, 6).Draw(t, "until at"))
+	}
+	if m.real.Searches() && has("search") {
+		f.Search = rapid.SampledFrom([]string{"0", "1", "1 2", "3 x", "key:value", "?"}).Draw(t, "searched")
 	}
 	f.Limit = rapid.IntRange(0, 6).Draw(t, "limit")
 	f.LimitZero = f.Limit == 0 && has("limit zero")

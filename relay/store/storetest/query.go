@@ -24,10 +24,15 @@ func (s *snapshot) Query(ctx context.Context, filters []*wire.Filter, opt store.
 		return nil, err
 	}
 	out := &rows{snapshot: s, hint: wire.HintFinish}
-	kept := make(map[store.Position]store.Record)
+	kept, best := make(map[store.Position]store.Record), make(map[store.Position]float64)
 	now, more := s.fake.now().Unix(), false
 	for _, f := range filters {
 		found := s.matching(now, opt.Visible, f)
+		scores := make(map[store.Position]float64)
+		for _, r := range found {
+			scores[r.Position] = f.Score(r.Event)
+		}
+		sortBest(found, scores)
 		limit := opt.Limit(f)
 		if limit == 0 {
 			out.hint = wire.HintUnknown
@@ -37,12 +42,13 @@ func (s *snapshot) Query(ctx context.Context, filters []*wire.Filter, opt store.
 		}
 		for _, r := range found {
 			kept[r.Position] = r
+			best[r.Position] = max(best[r.Position], scores[r.Position])
 		}
 	}
 	for _, r := range kept {
 		out.left = append(out.left, r)
 	}
-	sortNewest(out.left)
+	sortBest(out.left, best)
 	if opt.MaxTotal > 0 && len(out.left) > opt.MaxTotal {
 		out.left, more = out.left[:opt.MaxTotal], true
 	}

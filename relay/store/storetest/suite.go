@@ -40,6 +40,8 @@ func Run(t *testing.T, open Open) {
 		{"erase", eraseCases},
 		{"visible", visibleCases},
 		{"log", logCases},
+		{"retention", retentionCases},
+		{"search", searchCases},
 		{"copied", copiedCases},
 		{"close", closeCases},
 	}
@@ -155,15 +157,17 @@ func (s *subject) log() []store.Entry {
 }
 
 func readLog(t require.TestingT, from store.Store) (all []store.Entry) {
-	for {
-		rows, err := from.ReadLog(context.Background(), store.Position(len(all)), 3)
+	info, err := from.Log(context.Background())
+	require.NoError(t, err)
+	for last := info.Floor - 1; ; {
+		rows, err := from.ReadLog(context.Background(), last, 3)
 		require.NoError(t, err)
 		if len(rows) == 0 {
 			return all
 		}
 		for _, r := range rows {
-			require.Equal(t, store.Position(len(all)+1), r.Position, "the log is dense")
-			all = append(all, r)
+			require.Equal(t, last+1, r.Position, "the log is dense")
+			all, last = append(all, r), r.Position
 		}
 	}
 }
