@@ -19,12 +19,12 @@ import (
 	"fencepost/relay/manage"
 	"fencepost/relay/metrics"
 	"fencepost/relay/outbox"
+	"fencepost/relay/publish"
 	"fencepost/relay/store"
 	"fencepost/relay/store/embedded"
 	"fencepost/relay/store/postgres"
 	"fencepost/relay/store/transfer"
 	"fencepost/relay/web"
-	"fencepost/relay/web/nip98"
 )
 
 // What the parts ask of each other.
@@ -59,6 +59,8 @@ var (
 	_ web.Manager        = (*manage.API)(nil)
 	_ conn.Metrics       = (*metrics.Metrics)(nil)
 	_ conn.Session       = (*handlers.Session)(nil)
+	_ publish.Store      = (*embedded.Store)(nil)
+	_ publish.Submitter  = (*handlers.Handlers)(nil)
 )
 
 // patience is how long a start waits for a database that does not answer.
@@ -209,15 +211,11 @@ func (p *parts) outboundBytes() int {
 
 // webOptions are what the HTTP side asks of the relay.
 func (r *Relay) webOptions() web.Options {
-	const tokens = 1 << 16 // of one minute
-	p := r.parts
+	p, verifier := r.parts, r.verifier()
 	return web.Options{
 		Config: r.current, Socket: p.conns, Gate: p.conns.Gate, Metrics: p.metrics.Handler(), Ready: r.readiness,
-		Manager: manage.New(manage.Options{Access: p.policy, Store: p.store, Progress: p.follower, Now: time.Now, Logger: r.log}),
-		Verifier: nip98.New(nip98.Options{
-			Now: time.Now, Since: time.Now(), Ledger: nip98.NewMemory(tokens, time.Now), Bases: r.bases,
-		}),
-		Logger: r.log, Version: r.version, Self: r.key.public,
+		Manager:  manage.New(manage.Options{Access: p.policy, Store: p.store, Progress: p.follower, Now: time.Now, Logger: r.log}),
+		Verifier: verifier, API: r.publishers(verifier), Logger: r.log, Version: r.version, Self: r.key.public,
 	}
 }
 

@@ -4,6 +4,7 @@
 //	/healthz   200 while the process serves; never looks at the store
 //	/readyz    200 or 503 with the reasons, for load balancers
 //	/metrics   for Prometheus
+//	/api/      whatever Options.API serves
 //
 // The endpoint is one path only (NIP-01): "/", or the path of relay.urls when
 // the relay is mounted below one, with or without a trailing slash. There, an

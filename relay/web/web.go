@@ -19,6 +19,7 @@ type Options struct {
 	Ready    func() Readiness                     // nil: always ready
 	Gate     func(next http.Handler) http.Handler // stands before all but management; nil: there is none
 	Manager  Manager                              // nil: there is no management API
+	API      http.Handler                         // of everything below /api/; nil: there is nothing
 	Verifier *nip98.Verifier                      // tells who sent a request
 	Logger   *slog.Logger
 	Self     string // the relay's own public key, hex, or ""
@@ -60,6 +61,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.plain(w, r, s.Metrics.ServeHTTP)
 			return
 		}
+	}
+	if s.API != nil && strings.HasPrefix(r.URL.Path, "/api/") {
+		s.API.ServeHTTP(w, r)
+		return
 	}
 	if c := s.Config(); isEndpoint(r, c) {
 		s.serveEndpoint(w, r, c)

@@ -1,0 +1,7 @@
+package publish
+
+// DecodeChange and DecodeFrame read bodies.
+var (
+	DecodeChange = decodeChange
+	DecodeFrame  = decodeFrame
+)

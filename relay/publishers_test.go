@@ -1,0 +1,71 @@
+package relay_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+	"github.com/stretchr/testify/require"
+
+	"fencepost/relay/web/nip98"
+)
+
+const publisherKey = "0000000000000000000000000000000000000000000000000000000000000009"
+
+// publishes makes one call of the publishers' API and returns its status and answer.
+func (r *running) publishes(t *testing.T, method, path string, body any) (int, map[string]any) {
+	t.Helper()
+	var raw []byte
+	if body != nil {
+		var err error
+		raw, err = json.Marshal(body)
+		require.NoError(t, err)
+	}
+	url := "http://" + r.url + path
+	header, err := nip98.Header(publisherKey, method, url, raw, time.Now().Add(time.Second)) // a relay that has just started takes none of this second
+	require.NoError(t, err)
+	request, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(raw))
+	require.NoError(t, err)
+	request.Header.Set("Authorization", header)
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	var out map[string]any
+	require.NoError(t, json.Unmarshal(text, &out), string(text))
+	return answer.StatusCode, out
+}
+
+// A frame of a stream reaches subscribers like every event.
+func TestAFencedPublisherIsHeardByEverybody(t *testing.T) {
+	t.Parallel()
+	r := start(t, t.TempDir())
+	status, _ := r.publishes(t, "GET", "/api/publishers/s", nil)
+	require.Equal(t, http.StatusNotFound, status)
+	c := r.dial(t)
+	send(t, c, `["REQ","all",{"kinds":[1]}]`)
+	require.Equal(t, "EOSE", next(t, c).Verb)
+	const token = "a token of the first owner"
+	status, got := r.publishes(t, "POST", "/api/publishers/s/fence", map[string]any{"new_token": token, "active": true})
+	require.Equal(t, 200, status, got)
+	ev := note(t, "by HTTP")
+	frame := map[string]any{"token": token, "event": json.RawMessage(ev.Raw())}
+	status, got = r.publishes(t, "POST", "/api/publishers/s/frames", frame)
+	require.Equal(t, 200, status, got)
+	require.EqualValues(t, 1, got["number"])
+	require.Equal(t, ev.ID, next(t, c).Event.ID)
+	status, got = r.publishes(t, "POST", "/api/publishers/s/frames", frame)
+	require.Equal(t, 200, status, got)
+	require.Equal(t, true, got["duplicate"])
+	protected := nostr.Event{Kind: 1, CreatedAt: nostr.Now(), Tags: nostr.Tags{{"-"}}}
+	require.NoError(t, protected.Sign("0000000000000000000000000000000000000000000000000000000000000008"))
+	status, got = r.publishes(t, "POST", "/api/publishers/s/frames", map[string]any{"token": token, "event": protected})
+	require.Equal(t, http.StatusUnprocessableEntity, status, got)
+	require.Contains(t, got["message"], "restricted: ")
+}
