@@ -3,15 +3,36 @@ package relay
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"fencepost/relay/access"
 	"fencepost/relay/outbox"
 	"fencepost/relay/store"
+	"fencepost/relay/web"
 )
 
 // Sockets is how many sockets a relay lets in.
 func Sockets(log *slog.Logger, descriptors, connections int) int {
 	return (&Relay{log: log}).sockets(descriptors, connections)
+}
+
+// Ready is what readiness says, but for the position.
+func Ready(draining bool, lag, maxLag time.Duration, hears bool) web.Readiness {
+	return condition{draining: draining, lag: lag, maxLag: maxLag, hears: hears}.readiness()
+}
+
+// Settled blocks as a scribe does after it has read s.
+func Settled(ctx context.Context, s store.Store, p interface {
+	Await(ctx context.Context, at store.Position) error
+},
+) error {
+	return settled(ctx, s, p)
+}
+
+// OpenIdentity returns the secret key of a relay over s.
+func OpenIdentity(ctx context.Context, dir string, s store.Store) (secret string, err error) {
+	i, err := openIdentity(ctx, dir, s)
+	return i.secret, err
 }
 
 // Purge returns what is told of control rows that were applied, and what erases,

@@ -20,18 +20,32 @@ func hears(s store.Store) bool {
 	return !ok || l.Listening()
 }
 
-// readiness says whether a balancer should send clients here (O21): not while the
-// relay drains or has lost touch with its log. A listener that is away is no reason
-// as long as the poll keeps up.
+// readiness says whether a balancer should send clients here.
 func (r *Relay) readiness() web.Readiness {
-	out := web.Readiness{Position: uint64(r.parts.follower.Applied())}
-	if r.draining.Load() {
+	out := condition{
+		draining: r.draining.Load(), lag: r.parts.lag(), maxLag: r.current().Access.MaxLag, hears: hears(r.parts.store),
+	}.readiness()
+	out.Position = uint64(r.parts.follower.Applied())
+	return out
+}
+
+// condition is what readiness depends on.
+type condition struct {
+	draining    bool
+	lag, maxLag time.Duration
+	hears       bool
+}
+
+// readiness is no while the relay drains or has lost touch with its log. A listener
+// that is away is told and is no reason, as long as the poll keeps up (O21).
+func (c condition) readiness() (out web.Readiness) {
+	if c.draining {
 		out.Reasons = append(out.Reasons, "draining")
 	}
-	if r.parts.lag() > r.current().Access.MaxLag {
+	if c.lag > c.maxLag {
 		out.Reasons = append(out.Reasons, "the log was not read to its end for longer than access.max_lag")
 	}
-	if !hears(r.parts.store) {
+	if !c.hears {
 		out.Degraded = append(out.Degraded, "listener")
 	}
 	out.Ready = len(out.Reasons) == 0

@@ -1,0 +1,50 @@
+package mutants
+
+const (
+	ready  = "relay/ready.go"
+	lookup = "relay/lookup.go"
+)
+
+// replicaMutants remove what makes several processes over one database one relay.
+var replicaMutants = []Mutant{
+	{
+		Name: "ready-far-behind", Promise: "O21", Says: "A balancer sends clients to a replica that has lost its database.",
+		Edit:   Edit{ready, "if c.lag > c.maxLag {", "if false {"},
+		Suites: in("relay", "TestWhoLostTouchWithTheLogIsNotReady"),
+	},
+	{
+		Name: "listener-away-untold", Promise: "O21", Says: "Nobody is told that a replica hears of others by its poll only.",
+		Edit:   Edit{ready, "if !c.hears {", "if false {"},
+		Suites: in("relay", "TestWhoLostTouchWithTheLogIsNotReady"),
+	},
+	{
+		Name: "listener-away-not-ready", Promise: "O21", Says: "A lost listener takes a replica out of the balancer that serves as well as before.",
+		Edit:   Edit{ready, "out.Ready = len(out.Reasons) == 0", "out.Ready = len(out.Reasons)+len(out.Degraded) == 0"},
+		Suites: in("relay", "TestWhoLostTouchWithTheLogIsNotReady"),
+	},
+	{
+		Name: "key-of-each-replica", Promise: "issue 5", Says: "Each replica signs with a key of its own, and clients take lists of the others for forged.",
+		Edit:   Edit{"relay/identity.go", "return newIdentity(hex.EncodeToString(secret))", "return newIdentity(hex.EncodeToString(append(secret[:0:0], draft...)))"},
+		Suites: in("relay", "TestReplicasTakeTheKeyFromTheirStore"),
+	},
+	{
+		Name: "scribe-of-the-past", Promise: "issue 5", Says: "A replica that lags behind takes back the list of members that another one wrote.",
+		Edit:   Edit{lookup, "return p.Await(ctx, info.Control)", "return p.Await(ctx, 0*info.Control)"},
+		Suites: in("relay", "TestAScribeKnowsWhatTheWriterOfAListKnew"),
+	},
+	{
+		Name: "scribe-repeats-others", Promise: "issue 5", Says: "Each change of a group is told once by every replica.",
+		Edit:   Edit{groups + "/scribe.go", "if len(w.Also) == 0 && s.opt.Book.lists(id, stored) {", "if false {"},
+		Suites: in(groups, "TestAListThatAnotherReplicaWroteIsNotWrittenAgain"),
+	},
+	{
+		Name: "scribe-alarmed-by-others", Promise: "issue 5", Says: "A list that another replica has written is a fault in the log and is tried again.",
+		Edit:   Edit{groups + "/scribe.go", "case errors.Is(o.Err, store.ErrSuperseded), errors.Is(o.Err, store.ErrDuplicate):", "case errors.Is(o.Err, store.ErrSuperseded):"},
+		Suites: in(groups, "TestTheSameListOfTwoReplicasIsWrittenOnce"),
+	},
+	{
+		Name: "start-gives-up", Promise: "issue 5", Says: "A relay that is started together with its database ends at once.",
+		Edit:   Edit{"relay/store/postgres/patience.go", "return errors.As(err, &refused)", "return errors.As(err, &refused) && false"},
+		Suites: in("relay/store/postgres", "TestADatabaseThatDoesNotAnswerIsAskedAgain"),
+	},
+}

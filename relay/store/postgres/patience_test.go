@@ -1,0 +1,93 @@
+package postgres_test
+
+import (
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	server "fencepost/regress/postgres"
+	"fencepost/relay/store/postgres"
+)
+
+// Nobody answers at the port; somebody counts who asks.
+func TestADatabaseThatDoesNotAnswerIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var asked atomic.Int64
+	var g errgroup.Group
+	g.Go(func() error {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return nil
+			}
+			asked.Add(1)
+			_ = c.Close() // whoever asks may be gone
+		}
+	})
+	url := "postgres://nobody@" + l.Addr().String() + "/none?sslmode=disable"
+	_, err = postgres.Open(t.Context(), url, postgres.Options{})
+	require.Error(t, err)
+	require.EqualValues(t, 1, asked.Load(), "without patience once")
+	began := time.Now()
+	_, err = postgres.Open(t.Context(), url, postgres.Options{Migrate: true, Patience: 500 * time.Millisecond})
+	require.Error(t, err)
+	require.Greater(t, asked.Load(), int64(2))
+	require.Less(t, time.Since(began), 20*time.Second)
+	require.NoError(t, l.Close())
+	require.NoError(t, g.Wait())
+}
+
+func TestWhatDoesNotPassIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	database := server.Start(t).Database(t)
+	began := time.Now()
+	for _, url := range []string{database, database + "&user=stranger", "nonsense://"} {
+		_, err := postgres.Open(t.Context(), url, postgres.Options{Patience: time.Minute})
+		require.Error(t, err, url)
+	}
+	require.Less(t, time.Since(began), 30*time.Second)
+}
+
+func TestTheRelaysKeyIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	url := server.Start(t).Database(t)
+	replicas := []*postgres.Store{reopen(t, url, postgres.Options{}), reopen(t, url, postgres.Options{})}
+	secret, err := replicas[0].RelayKey(t.Context(), nil)
+	require.NoError(t, err)
+	require.Nil(t, secret, "looking makes none")
+	keys := make([][]byte, 16)
+	var g errgroup.Group
+	for i := range keys {
+		g.Go(func() (err error) {
+			draft := make([]byte, 32)
+			draft[0] = byte(i)
+			keys[i], err = replicas[i%2].RelayKey(t.Context(), draft)
+			return err
+		})
+	}
+	require.NoError(t, g.Wait())
+	for _, key := range keys {
+		require.Equal(t, keys[0], key)
+	}
+	_, err = replicas[0].RelayKey(t.Context(), []byte("short"))
+	require.Error(t, err)
+	kept, err := reopen(t, url, postgres.Options{}).RelayKey(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, keys[0], kept)
+	require.NoError(t, replicas[0].Close())
+	_, err = replicas[0].RelayKey(t.Context(), nil)
+	require.Error(t, err)
+
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), "INSERT INTO relay_key (one, secret) VALUES (false, $1)", kept)
+	require.Error(t, err, "there is no second one")
+	require.NoError(t, conn.Close(t.Context()))
+}
