@@ -14,6 +14,7 @@ func (c *Conn) Query(ctx context.Context, name string, fn func(ctx context.Conte
 			defer func() { <-c.queries }()
 		case <-ctx.Done():
 		}
+		deepenQuery(false)
 		fn(ctx)
 	})
 }

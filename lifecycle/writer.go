@@ -57,6 +57,7 @@ func (c *Conn) tookLocked(n int, done bool) {
 }
 
 func (c *Conn) runWriter() {
+	deepenWriter(false)
 	over := true // also after a panic
 	defer func() {
 		if over {

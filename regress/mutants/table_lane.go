@@ -54,7 +54,7 @@ var laneMutants = []Mutant{
 	},
 	{
 		Name: "query-outlives-its-context", Promise: "G1", Says: "A query that waits for its place cannot be withdrawn.",
-		Edit:   Edit{"lifecycle/query.go", "\t\tcase <-ctx.Done():\n\t\t}\n\t\tfn(ctx)", "\t\t}\n\t\tfn(ctx)"},
+		Edit:   Edit{"lifecycle/query.go", "\t\tcase <-ctx.Done():\n\t\t}\n\t\tdeepenQuery", "\t\t}\n\t\tdeepenQuery"},
 		Suites: in("lifecycle", "TestQueryWaitsForAPlace"),
 	},
 	{
