@@ -47,6 +47,7 @@ type Options struct {
 	Now      func() time.Time
 	Logger   *slog.Logger
 	Limits   Limits
+	Search   bool // the store searches (NIP-50)
 	Pause    *pause.Hook
 }
 
@@ -83,6 +84,7 @@ type Handlers struct {
 	pool     *lifecycle.Pool
 	now      func() time.Time
 	log      *slog.Logger
+	search   bool
 	pause    *pause.Hook
 
 	limits atomic.Pointer[Limits] // swapped whole by SetLimits
@@ -92,7 +94,7 @@ type Handlers struct {
 func New(o Options) *Handlers {
 	h := &Handlers{
 		store: o.Store, index: o.Index, progress: o.Progress, writing: o.Writing, reading: o.Reading,
-		metrics: o.Metrics, pool: o.Pool, now: o.Now, log: o.Logger, pause: o.Pause,
+		metrics: o.Metrics, pool: o.Pool, now: o.Now, log: o.Logger, search: o.Search, pause: o.Pause,
 	}
 	h.SetLimits(o.Limits)
 	return h

@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -64,6 +65,36 @@ func TestLimitsOfFiltersAreExact(t *testing.T) {
 			})
 		}
 	}
+}
+
+// G7, NIP-50: what is stored and what is live goes by the same words; the best comes first.
+func TestSearchesAreAnsweredAndFollowed(t *testing.T) {
+	t.Parallel()
+	talk(t, harness.Options{Search: true}, func(t *testing.T, r *harness.Relay, c *harness.Client) {
+		for at, content := range []string{"fences fences", "on fences and walls", "walls"} {
+			r.Commit(t, sign(t, alice, nostr.Event{Content: content, CreatedAt: nostr.Timestamp(at + 1)}))
+		}
+		r.Step(t)
+		got := say(t, c, `["REQ","x",{"search":"FENCES lang:en"}]`)
+		require.Equal(t, []string{"EVENT x", "EVENT x", "EOSE x"}, verbs(got))
+		require.Equal(t, "fences fences", got[0].Event.Content)
+		require.Equal(t, 1, sayOne(t, c, `["COUNT","y",{"search":"walls fences"}]`).Count)
+		for _, content := range []string{"walls again", "fences again"} {
+			r.Commit(t, sign(t, alice, nostr.Event{Content: content, CreatedAt: 9}))
+		}
+		r.Step(t)
+		live := c.Settle()
+		require.Len(t, live, 1)
+		require.Contains(t, live[0], "fences again")
+		many := strings.Repeat("w ", 40)
+		require.Equal(t, []string{"EOSE z"}, verbs(say(t, c, `["REQ","z",{"search":"`+many+`"}]`)), "each word counts once")
+		for i := range 33 {
+			many += fmt.Sprintf(" w%d", i)
+		}
+		refused := sayOne(t, c, `["REQ","z",{"search":"`+many+`"}]`)
+		require.Equal(t, "CLOSED", refused.Verb)
+		requirePrefix(t, refused.Text, wire.Invalid)
+	})
 }
 
 func TestLimitsChangeForTheNextMessage(t *testing.T) {

@@ -51,6 +51,10 @@ func (s *Session) mayStill(h *lifecycle.Handle) bool {
 	return false
 }
 
+// maxSearch is how many words one filter may search for. Each is looked up in the index
+// of words, and in those of every live event.
+const maxSearch = 32
+
 // checkFilters refuses what the relay does not serve (NIP-01 "unsupported",
 // NIP-42) or what is larger than its limits.
 func (s *Session) checkFilters(filters []*wire.Filter) error {
@@ -61,8 +65,11 @@ func (s *Session) checkFilters(filters []*wire.Filter) error {
 	values := 0
 	for _, f := range filters {
 		values += f.Values()
-		if f.Search != "" {
+		if f.Search != "" && !s.search {
 			return wire.Because(wire.Unsupported, "this relay has no search")
+		}
+		if len(f.Words()) > maxSearch {
+			return wire.Because(wire.Invalid, fmt.Sprintf("more than %d words in a search", maxSearch))
 		}
 		if l.FilterValues > 0 && f.Values() > l.FilterValues {
 			return wire.Because(wire.Invalid, fmt.Sprintf("more than %d values in a filter", l.FilterValues))

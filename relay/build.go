@@ -153,7 +153,7 @@ func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions,
 		Store: s, Index: p.index, Progress: &standing{Follower: p.follower, store: s, life: g.Context()},
 		Writing: p.policy, Reading: p.policy, Metrics: p.metrics,
 		Pool: lifecycle.NewPool(g, runtime.GOMAXPROCS(0)),
-		Now:  time.Now, Logger: log, Limits: handlerLimits(c),
+		Now:  time.Now, Logger: log, Limits: handlerLimits(c), Search: s.Searches(),
 	})
 	o := connOptions(c)
 	o.Open = func(c *lifecycle.Conn) conn.Session { return p.handlers.Open(c) }
@@ -215,7 +215,7 @@ func (r *Relay) webOptions() web.Options {
 	return web.Options{
 		Config: r.current, Socket: p.conns, Gate: p.conns.Gate, Metrics: p.metrics.Handler(), Ready: r.readiness,
 		Manager:  manage.New(manage.Options{Access: p.policy, Store: p.store, Progress: p.follower, Now: time.Now, Logger: r.log}),
-		Verifier: verifier, API: r.publishers(verifier), Logger: r.log, Version: r.version, Self: r.key.public,
+		Verifier: verifier, API: r.publishers(verifier), Logger: r.log, Version: r.version, Self: r.key.public, Search: p.store.Searches(),
 	}
 }
 

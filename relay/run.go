@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"fencepost/relay/store"
 )
 
 // sweepEvery is how often expired events are removed and ephemeral rows voided.
@@ -34,7 +36,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	return errors.Join(cause, r.drain(context.WithoutCancel(ctx)))
 }
 
-// sweep keeps the store free of what has expired.
+// sweep keeps the store free of what has expired, and the log as short as it is to be.
 func (r *Relay) sweep(ctx context.Context) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
@@ -43,6 +45,10 @@ func (r *Relay) sweep(ctx context.Context) {
 		case now := <-tick.C:
 			if _, err := r.parts.store.Sweep(ctx, now); err != nil && ctx.Err() == nil {
 				r.log.Error("sweep stopped", "err", err)
+			}
+			keep := r.current().Retention
+			if _, err := r.parts.store.Trim(ctx, store.Retention{Age: keep.Age, Rows: uint64(keep.Rows)}, now); err != nil && ctx.Err() == nil {
+				r.log.Error("log is not trimmed", "err", err)
 			}
 		case <-ctx.Done():
 			return

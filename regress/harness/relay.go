@@ -26,6 +26,7 @@ import (
 type Options struct {
 	Limits   lifecycle.Limits // DefaultLimits where zero
 	Handlers handlers.Limits
+	Search   bool // REQ and COUNT may search
 	CloseAck bool
 	Control  *Controller    // its hook is used, and what is parked at the end goes on
 	Pause    *pause.Hook    // for a hook that is no Controller's
@@ -137,7 +138,7 @@ func (r *Relay) wire(served store.Store, o Options) {
 	})
 	r.Handlers = handlers.New(handlers.Options{
 		Store: served, Index: r.Index, Progress: progress{r.Follower, r}, Writing: o.Writing, Reading: o.Reading, Metrics: none,
-		Pool: lifecycle.NewPool(r.group, 2), Now: time.Now, Logger: log, Limits: o.Handlers, Pause: o.Pause,
+		Pool: lifecycle.NewPool(r.group, 2), Now: time.Now, Logger: log, Limits: o.Handlers, Search: o.Search, Pause: o.Pause,
 	})
 }
 

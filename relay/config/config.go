@@ -23,6 +23,7 @@ type Config struct {
 	Membership    Membership
 	Groups        Groups
 	Access        Access
+	Retention     Retention
 	Store         Store
 }
 
@@ -129,6 +130,12 @@ type Groups struct {
 // Access bounds how long permissions may be out of date.
 type Access struct {
 	MaxLag time.Duration
+}
+
+// Retention is how much of the log is kept.
+type Retention struct {
+	Age  time.Duration // 0 is off
+	Rows int           // 0 is off
 }
 
 // Store is where events are kept: in the embedded store, or in PostgreSQL when that

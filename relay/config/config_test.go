@@ -81,6 +81,8 @@ var other = map[string][2]string{
 	"groups.max_pins":                     {"7", "7"},
 	"groups.max_age":                      {"0s", `"0s"`},
 	"access.max_lag":                      {"9s", `"9s"`},
+	"retention.age":                       {"0s", `"0s"`},
+	"retention.rows":                      {"10000", "10_000"},
 	"store.cache":                         {"1GiB", `"1GiB"`},
 	"store.postgres.url":                  {"postgres://a:hunter2@b/c", `"postgres://a:hunter2@b/c"`},
 	"store.postgres.max_conns":            {"3", "3"},

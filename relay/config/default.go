@@ -70,7 +70,8 @@ func Default() Config {
 			MaxPins:    100,
 			MaxAge:     time.Hour,
 		},
-		Access: Access{MaxLag: 5 * time.Second},
-		Store:  Store{Cache: 0, Postgres: Postgres{MaxConns: 16}}, // the cache is chosen by the machine
+		Access:    Access{MaxLag: 5 * time.Second},
+		Retention: Retention{Age: 30 * 24 * time.Hour, Rows: 10_000_000},
+		Store:     Store{Cache: 0, Postgres: Postgres{MaxConns: 16}}, // the cache is chosen by the machine
 	}
 }

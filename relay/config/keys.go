@@ -126,6 +126,9 @@ var keys = []key{
 
 	{"access.max_lag", "how long the log of the database may not have been read to its end: beyond it the relay is not ready and shows nothing private", atOnce, func(c *Config) any { return &c.Access.MaxLag }, number{min: int64(2 * time.Second), why: "the log is looked at once a second"}},
 
+	{"retention.age", "how long the log is kept: a client that was away for less goes on where it was; stored events stay; 0s is for ever", atOnce, func(c *Config) any { return &c.Retention.Age }, number{min: int64(time.Hour), off: true}},
+	{"retention.rows", "rows of the log that are kept, whatever their age; 0 is all of them", atOnce, func(c *Config) any { return &c.Retention.Rows }, number{min: 10_000, off: true}},
+
 	{"store.cache", "memory for what was read: blocks and decoded events, half each; up to 128MiB for writing come on top; 0 is an eighth of the memory, 128MiB to 1GiB", atRestart, func(c *Config) any { return &c.Store.Cache }, orChosen{number{min: int64(MiB)}}},
 
 	{"store.postgres.url", "database of all replicas, postgres://user:password@host:port/database; empty: the embedded store", atRestart, func(c *Config) any { return &c.Store.Postgres.URL }, secret(checkDatabase)},

@@ -113,6 +113,8 @@ func TestValuesThatBreakARule(t *testing.T) {
 		{"groups.max_age", "5ms", "at least 1s, or 0"},
 		{"events.created_at_past", "2 weeks", "must be a duration"},
 		{"access.max_lag", "1s", "at least 2s: the log is looked at once a second"},
+		{"retention.age", "59m", "at least 1h, or 0"},
+		{"retention.rows", "9999", "at least 10000, or 0"},
 		{"store.postgres.url", "host=a dbname=b", "must be a URL such as postgres://"},
 		{"store.postgres.url", "postgres://a:b c@d/e\x7f", "must be a URL such as postgres://"},
 		{"store.postgres.max_conns", "1", "at least 2"},

@@ -68,7 +68,7 @@ func (s *server) document(c config.Config) document {
 		PubKey:         c.Relay.PubKey,
 		Self:           s.Self,
 		Contact:        c.Relay.Contact,
-		SupportedNIPs:  SupportedNIPs(c),
+		SupportedNIPs:  SupportedNIPs(c, s.Search),
 		Software:       c.Relay.Software,
 		Version:        s.Version,
 		PostingPolicy:  c.Relay.PostingPolicy,
@@ -124,8 +124,8 @@ func lowest(a, b int) int {
 }
 
 // SupportedNIPs returns the numbers of the NIPs that a relay of this
-// configuration serves, in rising order.
-func SupportedNIPs(c config.Config) []int {
+// configuration serves, in rising order; search says whether its store searches.
+func SupportedNIPs(c config.Config, search bool) []int {
 	nips := []int{
 		1,  // events, subscriptions
 		9,  // deletion requests
@@ -142,6 +142,9 @@ func SupportedNIPs(c config.Config) []int {
 	}
 	if c.Events.MinPoW > 0 {
 		nips = append(nips, 13)
+	}
+	if search {
+		nips = append(nips, 50)
 	}
 	if hasGroups(c) {
 		nips = append(nips, 29)

@@ -22,6 +22,7 @@ type Options struct {
 	API      http.Handler                         // of everything below /api/; nil: there is nothing
 	Verifier *nip98.Verifier                      // tells who sent a request
 	Logger   *slog.Logger
+	Search   bool   // the store searches (NIP-50)
 	Self     string // the relay's own public key, hex, or ""
 	Version  string // of the program, or ""
 }

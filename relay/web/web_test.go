@@ -261,3 +261,11 @@ func TestUnsetPartsNeverCrash(t *testing.T) {
 	require.Equal(t, http.StatusOK, resp.StatusCode)
 	require.Contains(t, body, "<h1>Nostr relay</h1>")
 }
+
+func TestDocumentNamesSearchWhereTheStoreSearches(t *testing.T) {
+	t.Parallel()
+	require.Contains(t, web.SupportedNIPs(config.Default(), true), 50)
+	require.NotContains(t, web.SupportedNIPs(config.Default(), false), 50)
+	_, body := serve(t, web.Options{Search: true}).ask(t, http.MethodGet, "/", document)
+	require.Contains(t, body, "45,50,56")
+}

@@ -155,7 +155,8 @@ func TestMatchingTags(t *testing.T) {
 		`{"kinds":[1],"limit":0}`:         true,
 		`{"kinds":[0,2,3,4,5,6,7,8,9]}`:   false,
 		`{"kinds":[0,2,3,4,5,6,7,8,9,1]}`: true,
-		`{"search":"nothing of this"}`:    true,
+		`{"search":"nothing of this"}`:    false,
+		`{"search":"of:nothing"}`:         true,
 	} {
 		f, err := wire.DecodeFilter([]byte(text))
 		require.NoError(t, err)
