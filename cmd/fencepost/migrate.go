@@ -12,7 +12,7 @@ import (
 // a store.
 type migrateCommand struct {
 	Status migrateStatusCommand `cmd:"" help:"Show the steps of the schema, and which of them the database has."`
-	Up     migrateUpCommand     `cmd:"" help:"Bring the schema up to date, as serve does when it starts."`
+	Up     migrateUpCommand     `cmd:"" help:"Bring the schema up to date, also where serve does not, since replicas of an older version run."`
 	Copy   migrateCopyCommand   `cmd:"" help:"Copy a store: a data folder into a database, or back."`
 }
 
@@ -42,11 +42,13 @@ func (c *migrateStatusCommand) Run(ctx context.Context, p *process) error {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	for _, m := range all {
-		state := "missing"
+		state, note := "missing", ""
 		if m.Applied {
 			state = "applied"
+		} else if !m.Additive && version > 0 {
+			note = " (stops replicas of an older version)"
 		}
-		if _, err := fmt.Fprintf(p.stdout, "%04d %s %s\n", m.Version, state, m.Name); err != nil {
+		if _, err := fmt.Fprintf(p.stdout, "%04d %s %s%s\n", m.Version, state, m.Name, note); err != nil {
 			return err
 		}
 	}
@@ -59,8 +61,8 @@ func (c *migrateStatusCommand) Run(ctx context.Context, p *process) error {
 // migrateUpCommand applies what is missing.
 type migrateUpCommand struct{ databaseSettings }
 
-// Run prints what it applied. Replicas may run meanwhile: a step leaves those of the
-// version before it able to work.
+// Run prints what it applied. A replica of an older version that runs meanwhile can write
+// nothing more after a step that does not only add; serve waits for its end instead.
 func (c *migrateUpCommand) Run(ctx context.Context, p *process) error {
 	ctx, stop := interruptible(ctx)
 	defer stop()

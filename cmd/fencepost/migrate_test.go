@@ -38,8 +38,14 @@ func TestMigrateShowsAndAppliesTheSteps(t *testing.T) {
 
 	conn, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
-	_, err = conn.Exec(t.Context(), "INSERT INTO schema_version (version) VALUES (999)")
-	require.NoError(t, err)
+	version := func(sql string) {
+		_, err := conn.Exec(t.Context(), sql)
+		require.NoError(t, err)
+	}
+	version("DELETE FROM schema_version WHERE version > 1")
+	old := migrate("status").Stdout
+	require.Contains(t, old, "0002 missing relay_key\n0003 missing search_retention (stops replicas of an older version)\n")
+	version("INSERT INTO schema_version (version) VALUES (999)")
 	require.NoError(t, conn.Close(t.Context()))
 	for _, command := range []string{"status", "up"} {
 		newer := migrate(command)

@@ -47,4 +47,9 @@ var replicaMutants = []Mutant{
 		Edit:   Edit{"relay/store/postgres/patience.go", "return errors.As(err, &refused)", "return errors.As(err, &refused) && false"},
 		Suites: in("relay/store/postgres", "TestADatabaseThatDoesNotAnswerIsAskedAgain"),
 	},
+	{
+		Name: "deploy-stops-older", Promise: "issue 5", Says: "The first replica of a new version keeps all older ones from writing.",
+		Edit:   Edit{"relay/store/postgres/migrate.go", "if err == nil && n > 0 {", "if false && n > 0 {"},
+		Suites: in("relay/store/postgres", "TestARollingDeployDoesNotStopOlderReplicas"),
+	},
 }

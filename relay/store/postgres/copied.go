@@ -143,9 +143,18 @@ func (s *Store) Others(ctx context.Context) (n int, err error) {
 	if err := s.ready(ctx); err != nil {
 		return 0, err
 	}
-	const sql = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1`
-	err = s.pool.QueryRow(ctx, sql, applicationName).Scan(&n)
+	n, err = replicas(ctx, s.pool)
 	return n, s.failed(ctx, err)
+}
+
+// replicas returns how many sessions of replicas the database of q has.
+func replicas(ctx context.Context, q interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+},
+) (n int, err error) {
+	const sql = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1`
+	err = q.QueryRow(ctx, sql, applicationName).Scan(&n)
+	return n, err
 }
 
 const sqlStored = `SELECT position, raw FROM events WHERE gone IS NULL AND position > $1 ORDER BY position LIMIT $2`

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -67,4 +68,19 @@ func (s *Store) explain(ctx context.Context, sql string, args ...any) (plan stri
 		b.Queue("COMMIT")
 	}
 	return plan, s.pool.SendBatch(ctx, &b).Close()
+}
+
+// UpTo applies the first n migrations.
+func UpTo(ctx context.Context, url string, n int) error {
+	enough := errors.New("that is enough")
+	_, err := upWhere(ctx, url, func(_ context.Context, _ *pgx.Conn, m Migration) error {
+		if m.Version > n {
+			return enough
+		}
+		return nil
+	})
+	if errors.Is(err, enough) {
+		return nil
+	}
+	return err
 }

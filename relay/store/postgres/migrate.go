@@ -17,7 +17,9 @@ import (
 )
 
 // migrations are files named NNNN_what.sql, numbered from 1 without a hole, and never
-// edited after they shipped.
+// edited after they shipped. One that begins with additiveMark leaves replicas of the
+// version before it able to work: it takes nothing away that they use, and nothing is
+// wrong with what they write.
 //
 //go:embed migrations/*.sql
 var migrations embed.FS
@@ -25,11 +27,14 @@ var migrations embed.FS
 // migrationLock is the advisory lock under which migrations run.
 const migrationLock = 0x66656e6365706f73 // "fencepos"
 
+const additiveMark = "-- Additive."
+
 // Migration is one step of the schema.
 type Migration struct {
-	Version int
-	Name    string
-	Applied bool
+	Version  int
+	Name     string
+	Applied  bool
+	Additive bool // replicas of the version before it go on working
 
 	sql string
 }
@@ -48,8 +53,29 @@ func Status(ctx context.Context, url string) (all []Migration, version int, err 
 // what it applied. Of several that run at once, one works and the others wait for it.
 // A database of a newer version is refused with store.ErrSchema.
 func Up(ctx context.Context, url string) (applied []Migration, err error) {
+	return upWhere(ctx, url, func(context.Context, *pgx.Conn, Migration) error { return nil })
+}
+
+// upUnharmed is Up that stops before a step which would stop replicas that run.
+func upUnharmed(ctx context.Context, url string) error {
+	_, err := upWhere(ctx, url, func(ctx context.Context, conn *pgx.Conn, m Migration) error {
+		if m.Additive || m.Version == 1 {
+			return nil
+		}
+		n, err := replicas(ctx, conn)
+		if err == nil && n > 0 {
+			err = fmt.Errorf("%w: replicas of an older version run, which migration %d (%s) would stop: end them first, or run fencepost migrate up",
+				store.ErrSchema, m.Version, m.Name)
+		}
+		return err
+	})
+	return err
+}
+
+// upWhere applies what is missing as long as may has no objection.
+func upWhere(ctx context.Context, url string, may func(context.Context, *pgx.Conn, Migration) error) (applied []Migration, err error) {
 	err = withConn(ctx, url, func(conn *pgx.Conn) error {
-		applied, err = up(ctx, conn)
+		applied, err = up(ctx, conn, may)
 		return err
 	})
 	return applied, err
@@ -67,7 +93,7 @@ func withConn(ctx context.Context, url string, do func(*pgx.Conn) error) error {
 	return errors.Join(do(conn), conn.Close(ctx))
 }
 
-func up(ctx context.Context, conn *pgx.Conn) (applied []Migration, err error) {
+func up(ctx context.Context, conn *pgx.Conn, may func(context.Context, *pgx.Conn, Migration) error) (applied []Migration, err error) {
 	// The lock ends with the connection.
 	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(migrationLock)); err != nil {
 		return nil, fmt.Errorf("wait for other migrations: %w", err)
@@ -80,6 +106,9 @@ func up(ctx context.Context, conn *pgx.Conn) (applied []Migration, err error) {
 		return nil, schemaError(version, len(all))
 	}
 	for _, m := range all[version:] {
+		if err := may(ctx, conn, m); err != nil {
+			return applied, err
+		}
 		if err := apply(ctx, conn, m); err != nil {
 			return applied, fmt.Errorf("migration %d (%s): %w", m.Version, m.Name, err)
 		}
@@ -135,7 +164,7 @@ func known() ([]Migration, error) {
 		if err != nil {
 			return nil, err
 		}
-		all[i] = Migration{Version: version, Name: what, sql: string(sql)}
+		all[i] = Migration{Version: version, Name: what, sql: string(sql), Additive: strings.HasPrefix(string(sql), additiveMark)}
 	}
 	return all, nil
 }

@@ -18,7 +18,8 @@ type Options struct {
 	Logger   *slog.Logger     // silent
 	MaxConns int              // connections for reading; 8. Three more write, listen and notify.
 
-	// Migrate brings the schema up to date before the store opens it.
+	// Migrate brings the schema up to date before the store opens it, unless that
+	// would stop replicas of an older version that run: then store.ErrSchema.
 	Migrate bool
 
 	// Patience is how long Open waits for a database that does not answer; not at all.

@@ -59,6 +59,43 @@ func TestMigrations(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrSchema)
 }
 
+// A new replica adds what does no harm to those that run. With the rest it waits until
+// they have ended, or somebody decides.
+func TestARollingDeployDoesNotStopOlderReplicas(t *testing.T) {
+	t.Parallel()
+	url := server.Start(t).Database(t)
+	require.NoError(t, postgres.UpTo(t.Context(), url, 1))
+	older, err := pgx.Connect(t.Context(), url+"&application_name=fencepost")
+	require.NoError(t, err)
+	_, err = postgres.Open(t.Context(), url, postgres.Options{Migrate: true, Patience: time.Minute})
+	require.ErrorIs(t, err, store.ErrSchema)
+	require.ErrorContains(t, err, "migration 3 (search_retention)")
+	require.ErrorContains(t, err, "fencepost migrate up")
+	_, version, err := postgres.Status(t.Context(), url)
+	require.NoError(t, err)
+	require.Equal(t, 2, version, "the second only adds")
+
+	require.NoError(t, older.Close(t.Context()))
+	var s *postgres.Store
+	require.Eventually(t, func() bool { // its session ends a moment later
+		s, err = postgres.Open(t.Context(), url, postgres.Options{Migrate: true})
+		return err == nil
+	}, time.Minute, 20*time.Millisecond)
+	require.NoError(t, s.Close())
+}
+
+func TestOneWhoDecidesMigratesBesideReplicas(t *testing.T) {
+	t.Parallel()
+	url := server.Start(t).Database(t)
+	require.NoError(t, postgres.UpTo(t.Context(), url, 2))
+	older, err := pgx.Connect(t.Context(), url+"&application_name=fencepost")
+	require.NoError(t, err)
+	applied, err := postgres.Up(t.Context(), url)
+	require.NoError(t, err)
+	require.NotEmpty(t, applied)
+	require.NoError(t, older.Close(t.Context()))
+}
+
 func TestADatabaseThatLosesCommitsIsRefused(t *testing.T) {
 	t.Parallel()
 	url := server.Start(t).Database(t)

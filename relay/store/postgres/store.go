@@ -38,7 +38,7 @@ type Store struct {
 // open is Open without patience.
 func open(ctx context.Context, url string, opt Options) (*Store, error) {
 	if opt.Migrate {
-		if _, err := Up(ctx, url); err != nil {
+		if err := upUnharmed(ctx, url); err != nil {
 			return nil, err
 		}
 	}
