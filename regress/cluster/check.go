@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 )
@@ -145,4 +146,24 @@ func (c *checker) complete(s *Session, heard map[string]bool, firstLive, last in
 				s.Replica, e.sent.Event.ID, e.position, e.sent.Replica, e.sent.Accepted, s.Asked, s.Live, last, s.Cut)
 		}
 	}
+}
+
+// Crossings returns how long live events took from the OK on one replica to a subscriber
+// of another, sorted, 0 for those that came before the OK.
+func Crossings(ledger *Ledger, subscribers []*Subscriber) (latencies []time.Duration) {
+	sent := make(map[string]Sent)
+	for _, s := range ledger.All() {
+		sent[s.Event.ID] = s
+	}
+	for _, s := range subscribers {
+		for _, session := range s.Sessions {
+			for _, h := range session.Heard {
+				if from := sent[h.Event.ID]; h.Live && from.Replica != session.Replica && !from.Accepted.IsZero() {
+					latencies = append(latencies, max(0, h.At.Sub(from.Accepted)))
+				}
+			}
+		}
+	}
+	slices.Sort(latencies)
+	return latencies
 }

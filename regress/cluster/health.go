@@ -15,6 +15,12 @@ func (r *Replica) Ready(ctx context.Context) (status int, body string, err error
 	return r.get(ctx, "/readyz")
 }
 
+// Healthy asks whether the process says that it lives.
+func (r *Replica) Healthy(ctx context.Context) (bool, error) {
+	status, _, err := r.get(ctx, "/healthz")
+	return status == http.StatusOK, err
+}
+
 // Metric returns a metric without labels.
 func (r *Replica) Metric(ctx context.Context, name string) (float64, error) {
 	_, body, err := r.get(ctx, "/metrics")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -57,6 +58,11 @@ func newLoad(t *testing.T, c *cluster.Cluster) *load {
 		}
 	}
 	return l
+}
+
+// silence has nobody publish on a replica: its own commits wake it, whatever it hears.
+func (l *load) silence(r *cluster.Replica) {
+	l.publishers = slices.DeleteFunc(l.publishers, func(p *cluster.Publisher) bool { return p.Replica == r })
 }
 
 // run publishes while during runs, has everybody end, and requires that nothing was lost

@@ -7,7 +7,7 @@
 // CI=true it fails. Each call of Database makes an empty database.
 //
 // A Proxy stands between a replica and its database: it drops, resets and delays what
-// passes, loses the answer to a commit, or holds one back.
+// passes, loses the answer to a commit, holds one back, and deafens a listener.
 //
 // The server runs with fsync, as the relay wants it, and listens on a port of the
 // loopback interface, so that faults of TCP can be tested.

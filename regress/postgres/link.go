@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -17,8 +18,9 @@ type link struct {
 	client, database *net.TCPConn
 	done             chan struct{} // closed when the link has ended
 
-	losing atomic.Bool // the next answer is lost
-	once   sync.Once   // of the end
+	losing    atomic.Bool // the next answer is lost
+	listening atomic.Bool // it has sent LISTEN
+	once      sync.Once   // of the end
 }
 
 // forth passes on what the client sends.
@@ -28,6 +30,9 @@ func (l *link) forth() error {
 		n, err := l.client.Read(buf)
 		if !l.passes() || err != nil {
 			return l.close()
+		}
+		if bytes.Contains(buf[:n], []byte("LISTEN ")) {
+			l.listening.Store(true)
 		}
 		if t := l.proxy.trapped(buf[:n]); t != nil && !t.spring(l) {
 			return l.close()
@@ -45,6 +50,9 @@ func (l *link) back() error {
 		n, err := l.database.Read(buf)
 		if !l.passes() || err != nil || l.losing.Load() {
 			return l.close()
+		}
+		if l.listening.Load() && l.proxy.deafens() {
+			continue
 		}
 		if _, err := l.client.Write(buf[:n]); err != nil {
 			return l.close()

@@ -43,6 +43,8 @@ type Proxy struct {
 	// +checklocks:mu
 	delay time.Duration
 	// +checklocks:mu
+	deaf bool
+	// +checklocks:mu
 	links map[*link]bool
 	// +checklocks:mu
 	traps []*Trap
@@ -110,6 +112,20 @@ func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay = d
+}
+
+// Deafen drops, while on, whatever the database sends on connections that listen. Nobody
+// is told, and it does not arrive later.
+func (p *Proxy) Deafen(on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.deaf = on
+}
+
+func (p *Proxy) deafens() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.deaf
 }
 
 // obstacles returns what is in the way: a channel that is closed when the black hole

@@ -127,3 +127,24 @@ func TestProxyLosesAnAnswerToWhatWasDone(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, slices.Contains(tables, "needle"))
 }
+
+func TestProxyDeafensWhoListens(t *testing.T) {
+	t.Parallel()
+	p := postgres.NewProxy(t, postgres.Start(t).Database(t))
+	listener, other := connect(t, p.URL()), connect(t, p.URL())
+	_, err := listener.Exec(t.Context(), "LISTEN channel")
+	require.NoError(t, err)
+	p.Deafen(true)
+	_, err = other.Exec(t.Context(), "NOTIFY channel, 'lost'")
+	require.NoError(t, err, "nobody else is concerned")
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, err = listener.WaitForNotification(ctx)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	p.Deafen(false)
+	_, err = other.Exec(t.Context(), "NOTIFY channel, 'heard'")
+	require.NoError(t, err)
+	heard, err := listener.WaitForNotification(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "heard", heard.Payload)
+}

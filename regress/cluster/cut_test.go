@@ -1,0 +1,139 @@
+package cluster_test
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"fencepost/regress/cluster"
+	"fencepost/regress/postgres"
+)
+
+// noticed is how soon a replica must say that it does not reach its database (O3).
+const noticed = 5 * time.Second
+
+// A replica that is cut from its database says so within 5 s, goes on once it is healed,
+// and its publishers and subscribers miss nothing. The other replica does not notice.
+func TestAReplicaThatIsCutFromTheDatabaseSaysSoAndCatchesUp(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		fault postgres.Fault
+	}{
+		{"black hole", postgres.BlackHole},
+		{"reset", postgres.Reset},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c, _ := start(t, 2, cluster.Options{Proxied: true})
+			l := newLoad(t, c)
+			victim := c.Replicas[0]
+			var took, healed time.Duration
+			v := l.run(func(ctx context.Context) error {
+				cut := func() (err error) {
+					victim.Proxy.Set(tc.fault)
+					took, err = within(ctx, func() (bool, error) { return impaired(ctx, victim) })
+					return err
+				}
+				heal := func() (err error) {
+					victim.Proxy.Set(postgres.None)
+					healed, err = within(ctx, func() (bool, error) {
+						bad, err := impaired(ctx, victim)
+						return err == nil && !bad, err
+					})
+					return err
+				}
+				return l.without(ctx, "cut from the database", victim, size(5*time.Second, 15*time.Second), cut, heal)
+			})
+			t.Logf("noticed after %s, healed after %s", seconds(took), seconds(healed))
+			require.LessOrEqual(t, took, noticed+l.stall.Longest)
+			require.Zero(t, v.Cut, "readers stay connected")
+		})
+	}
+}
+
+// A slow way to the database costs time and nothing else.
+func TestASlowWayToTheDatabaseLosesNothing(t *testing.T) {
+	c, _ := start(t, 2, cluster.Options{Proxied: true})
+	l := newLoad(t, c)
+	v := l.run(func(ctx context.Context) error {
+		for _, delay := range []time.Duration{100 * time.Millisecond, 0, 10 * time.Millisecond} {
+			c.Replicas[0].Proxy.Delay(delay)
+			if err := cluster.Wait(ctx, size(time.Second, 5*time.Second)); err != nil {
+				return err
+			}
+		}
+		c.Replicas[0].Proxy.Delay(0)
+		return nil
+	})
+	require.Zero(t, v.Cut)
+}
+
+// impaired reports whether a replica says that it is degraded or not ready.
+func impaired(ctx context.Context, r *cluster.Replica) (bool, error) {
+	status, body, err := r.Ready(ctx)
+	return status != http.StatusOK || degraded(body), err
+}
+
+func degraded(body string) bool { return strings.Contains(body, `"degraded":["`) }
+
+// The database crashes and comes back while everybody publishes. Nobody is told OK true
+// about what is lost, refusals say error, and readers stay.
+func TestARestartOfTheDatabaseLosesNothing(t *testing.T) {
+	c, server := start(t, 2, cluster.Options{})
+	if !server.Own() {
+		t.Skipf("needs a server of its own, not that of %s", postgres.EnvURL)
+	}
+	l := newLoad(t, c)
+	v := l.run(func(ctx context.Context) error {
+		for range size(2, 6) {
+			if err := cluster.Wait(ctx, time.Second); err != nil {
+				return err
+			}
+			server.Kill()
+			for _, r := range c.Replicas {
+				require.NoError(t, healthy(ctx, r))
+			}
+			if err := cluster.Wait(ctx, size(500*time.Millisecond, 2*time.Second)); err != nil {
+				return err
+			}
+			server.Restart(t)
+		}
+		return cluster.Wait(ctx, time.Second)
+	})
+	require.Zero(t, v.Cut, "readers stay connected")
+	for _, r := range c.Replicas {
+		_, err := within(t.Context(), func() (bool, error) { bad, err := impaired(t.Context(), r); return err == nil && !bad, err })
+		require.NoError(t, err)
+	}
+}
+
+// While the database is away for longer than a commit is tried for, publishers are told
+// OK false.
+func TestWithoutTheDatabaseEventsAreRefusedWithAnError(t *testing.T) {
+	c, server := start(t, 1, cluster.Options{})
+	if !server.Own() {
+		t.Skipf("needs a server of its own, not that of %s", postgres.EnvURL)
+	}
+	conn := dial(t, c.Replicas[0])
+	before, err := cluster.Event(1, note, "before")
+	require.NoError(t, err)
+	require.NoError(t, conn.Publish(t.Context(), before))
+	server.Kill()
+	during, err := cluster.Event(1, note, "during")
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), cluster.Patience)
+	defer cancel()
+	err = conn.Publish(ctx, during)
+	require.ErrorContains(t, err, "refused: error: ")
+	require.NotRegexp(t, regexp.MustCompile(`(?i)postgres|connect|dial|sql|127\.0`), err.Error(), "nothing internal is told")
+	status, body, err := c.Replicas[0].Ready(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, http.StatusServiceUnavailable, status, body)
+	require.NoError(t, healthy(t.Context(), c.Replicas[0]))
+	server.Restart(t)
+	require.NoError(t, insist(t.Context(), conn, during))
+}
