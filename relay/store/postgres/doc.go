@@ -28,6 +28,10 @@
 // reconnect. A lost NOTIFY costs latency only: the follower polls. Behind PgBouncer in
 // transaction mode LISTEN hears nothing.
 //
+// Starting. Open waits for a database that does not answer for Options.Patience, and
+// with Options.Migrate brings the schema up to date, unless that would stop replicas of
+// an older version that run. RelayKey keeps the one key with which all replicas sign.
+//
 // Stopping. Close refuses new calls, lets the writer finish what is queued, then ends
 // the listener and the notifier, then waits for reads that are running.
 package postgres
