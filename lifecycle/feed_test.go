@@ -218,8 +218,8 @@ func TestAChangeIsDecidedAboutAgain(t *testing.T) {
 			require.NoError(t, h.ReplayChange(t.Context(), store.Position(n), fruit(n), n > 1, lifecycle.NewGrant(here.scope)))
 		}
 		require.NoError(t, h.Complete(wire.Mark{}, nil))
-		here.revoke(5, 3)
-		gone.revoke(5, 2, 1)
+		here.revoke(5, 2, 3)
+		gone.revoke(5, 1, 2)
 		require.Empty(t, texts(t, c), "EOSE waits behind what is undecided")
 		synctest.Wait()
 		require.Equal(t, []string{"CHANGES EVENT", "CHANGES REMOVED", "CHANGES EOSE"}, texts(t, c))

@@ -22,13 +22,17 @@ import (
 // A changes feed against a client that reads slowly, and against retention: G8, R2, R3.
 
 // trimmed is a store whose log begins at a floor, which rises while nothing reads.
+// Its epoch is another one from the number up that is set.
 type trimmed struct {
 	store.Store
 	floor *atomic.Uint64
 }
 
+// otherHistory is a floor that stands for another epoch.
+const otherHistory = 1 << 40
+
 func (s trimmed) ReadLog(ctx context.Context, after store.Position, most int) ([]store.Entry, error) {
-	if uint64(after)+1 < s.floor.Load() {
+	if floor := s.floor.Load(); floor < otherHistory && uint64(after)+1 < floor {
 		return nil, store.ErrFloor
 	}
 	return s.Store.ReadLog(ctx, after, most)
@@ -36,7 +40,11 @@ func (s trimmed) ReadLog(ctx context.Context, after store.Position, most int) ([
 
 func (s trimmed) Log(ctx context.Context) (store.LogInfo, error) {
 	info, err := s.Store.Log(ctx)
-	info.Floor = max(info.Floor, store.Position(s.floor.Load()))
+	if floor := s.floor.Load(); floor < otherHistory {
+		info.Floor = max(info.Floor, store.Position(floor))
+		return info, err
+	}
+	info.Epoch = "restored"
 	return info, err
 }
 
@@ -116,6 +124,8 @@ func TestRetentionBehindAnOverflowIsAResync(t *testing.T) {
 		2: {"1+", "EOSE 1", "2+", "3+", "4+"},
 		3: {"ERR resync"},
 		5: {"ERR resync"},
+
+		otherHistory: {"ERR resync"},
 	} {
 		t.Run(fmt.Sprint(floor), func(t *testing.T) {
 			t.Parallel()

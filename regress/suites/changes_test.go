@@ -3,6 +3,7 @@
 package suites_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"fencepost/lifecycle/pause"
 	"fencepost/regress/harness"
+	"fencepost/relay/store"
 	"fencepost/relay/store/storetest"
 	"fencepost/relay/wire"
 )
@@ -117,27 +119,63 @@ func TestWhatEndsAFeedDuringItsReplayLeavesNothing(t *testing.T) {
 	for _, rival := range feedRivals {
 		for _, at := range feedPoints[1:] {
 			for _, point := range rival.points {
-				t.Run(rival.msg+" "+string(at)+" x "+string(point), func(t *testing.T) {
-					t.Parallel()
-					inWorld(t, harness.Options{}, func(t *testing.T, w *world) {
-						w.Commit(t, note(1, 1), note(2, 2))
-						w.Step(t)
-						older := w.send(at, feed("x", 0, 1))
-						require.True(t, older.parked())
-						newer := w.send(point, rival.msg)
-						older.stop.Release()
-						if point != pause.CloseRead { // nothing is retired yet
-							require.NotContains(t, brief(t, w.client.Settle()), "1+")
+				for _, deaf := range []bool{false, true} {
+					t.Run(fmt.Sprint(rival.msg, " ", at, " x ", point, " over a deaf log ", deaf), func(t *testing.T) {
+						t.Parallel()
+						o := harness.Options{}
+						if deaf {
+							o.Wrap = func(s store.Store) store.Store { return deafLog{s} }
 						}
-						newer.finish(t)
-						require.True(t, older.ended())
-						w.Commit(t, note(3, 1), note(4, 2))
-						w.settled(rival.left)
+						inWorld(t, o, func(t *testing.T, w *world) { endDuringReplay(t, w, at, point, rival.msg, rival.left) })
 					})
-				})
+				}
 			}
 		}
 	}
+}
+
+func endDuringReplay(t *testing.T, w *world, at, point pause.Point, rival string, left int) {
+	w.Commit(t, note(1, 1), note(2, 2))
+	w.Step(t)
+	older := w.send(at, feed("x", 0, 1))
+	require.True(t, older.parked())
+	newer := w.send(point, rival)
+	older.stop.Release()
+	if point != pause.CloseRead { // nothing is retired yet
+		require.NotContains(t, brief(t, w.client.Settle()), "1+")
+	}
+	newer.finish(t)
+	require.True(t, older.ended())
+	w.Commit(t, note(3, 1), note(4, 2))
+	w.settled(left)
+}
+
+// deafLog is a store that reads its log for those who have given up: what a feed owes
+// to a fence it must not owe to its context.
+type deafLog struct{ store.Store }
+
+func (d deafLog) ReadLog(ctx context.Context, after store.Position, most int) ([]store.Entry, error) {
+	return d.Store.ReadLog(context.WithoutCancel(ctx), after, most)
+}
+
+func (d deafLog) Log(ctx context.Context) (store.LogInfo, error) {
+	return d.Store.Log(context.WithoutCancel(ctx))
+}
+
+// TestFeedsTakeEffectInTheOrderOfReading is G9: a burst in which each feed is closed
+// by the next message.
+func TestFeedsTakeEffectInTheOrderOfReading(t *testing.T) {
+	t.Parallel()
+	inWorld(t, harness.Options{}, func(t *testing.T, w *world) {
+		w.Commit(t, note(1, 1))
+		w.Step(t)
+		for n := range 20 {
+			w.client.Send(feed(fmt.Sprint(n), 0, 1))
+			w.client.Send(closing(fmt.Sprint(n)))
+		}
+		require.Empty(t, w.client.Settle())
+		w.settled(0)
+	})
 }
 
 // TestWhatEndsAFeedDuringFanoutSendsNothingOfIt is the same for what is live.
@@ -233,4 +271,19 @@ func TestDisconnectDuringAFeedLeavesNothing(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAPublishedRemovalIsForWhoAskedForTheEvent: the index offers every feed of that
+// author, and the filter decides.
+func TestAPublishedRemovalIsForWhoAskedForTheEvent(t *testing.T) {
+	t.Parallel()
+	inWorld(t, harness.Options{}, func(t *testing.T, w *world) {
+		w.Commit(t, note(1, 1), note(2, 2))
+		w.Step(t)
+		w.open(fmt.Sprintf(`["CHANGES","x",{"authors":[%q],"kinds":[1],"since":2,"live":true,"removed":true}]`, storetest.Key(1)))
+		w.Commit(t, deletionOf(note(1, 1)), deletionOf(note(2, 2)))
+		w.Step(t)
+		require.Equal(t, []string{"4-"}, brief(t, w.client.Settle()))
+		w.settled(1)
+	})
 }
