@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"fencepost/lifecycle/pause"
 	"fencepost/relay/wire"
@@ -65,7 +66,9 @@ type Conn struct {
 	closing  chan struct{} // closed when state leaves open
 	writer   writer        // its state is guarded by mu
 
-	keys atomic.Pointer[[]string] // that have authenticated; written by the reader only
+	keys   atomic.Pointer[[]string] // that have authenticated; written by the reader only
+	opened time.Time                // set at construction, never changed
+	active atomic.Int64             // of the client's last message, Unix nanoseconds; 0 for none
 
 	mu sync.Mutex // the lifecycle lock; guards the fields below and every handle's state
 	// +checklocks:mu
@@ -115,6 +118,7 @@ func NewConn(ctx context.Context, o Options) *Conn {
 		id: o.ID, peer: o.Peer, limits: o.Limits, closeAck: o.CloseAck, onClose: o.OnClose,
 		sight: o.Sight, gone: o.SightOfRemoved, onEnded: o.OnEnded, pause: o.Pause,
 		group:   NewGroup(ctx),
+		opened:  time.Now(),
 		queries: make(chan struct{}, o.Limits.Queries),
 		closing: make(chan struct{}),
 		slots:   make(map[string]*Handle),

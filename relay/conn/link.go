@@ -87,6 +87,7 @@ func (l *link) read(context.Context) {
 			l.conn.Close(readCause(err))
 			return
 		}
+		l.conn.Touch(time.Now())
 		l.o.Metrics.BytesIn(len(msg))
 		if !utf8.Valid(msg) { // RFC 6455 section 8.1
 			l.conn.Close(causeUTF8)
