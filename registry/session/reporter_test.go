@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,23 +13,40 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/lifecycle"
-	"fencepost/registry"
 	"fencepost/registry/session"
 	"fencepost/relay/store"
 )
 
 const alice, bob = "aa00000000000000000000000000000000000000000000000000000000000000", "bb00000000000000000000000000000000000000000000000000000000000000"
 
+// open are the connections of a process.
+type open struct{ all []*lifecycle.Conn }
+
+// Each implements session.Connections.
+func (o *open) Each(fn func(c *lifecycle.Conn) bool) {
+	for _, c := range o.all {
+		if !fn(c) {
+			return
+		}
+	}
+}
+
+// Remove takes c out.
+func (o *open) Remove(c *lifecycle.Conn) {
+	o.all = slices.DeleteFunc(o.all, func(other *lifecycle.Conn) bool { return other == c })
+}
+
 // world is one process and the index that it reports to.
 type world struct {
 	*testing.T
-	registry *registry.Registry
+	registry *open
 	memory   *session.Memory
 	reporter *session.Reporter
 	log      bytes.Buffer
 
 	before, after error // what Report fails with before and after it is taken
 	reports       []store.SessionReport
+	connected     uint64
 }
 
 // Report implements session.Index.
@@ -46,7 +64,7 @@ func in(t *testing.T, run func(w *world)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{T: t, registry: registry.New(), memory: session.NewMemory(time.Now)}
+		w := &world{T: t, registry: &open{}, memory: session.NewMemory(time.Now)}
 		w.reporter = session.NewReporter(session.Options{
 			Index: w, Connections: w.registry, Node: session.NewNode("a"), Every: 5 * time.Second, Now: time.Now,
 			Logger: slog.New(slog.NewTextHandler(&w.log, nil)),
@@ -56,8 +74,9 @@ func in(t *testing.T, run func(w *world)) {
 }
 
 func (w *world) connect(keys ...string) *lifecycle.Conn {
-	c := lifecycle.NewConn(w.Context(), lifecycle.Options{ID: w.registry.NextID()})
-	w.registry.Add(c)
+	w.connected++
+	c := lifecycle.NewConn(w.Context(), lifecycle.Options{ID: w.connected})
+	w.registry.all = append(w.registry.all, c)
 	w.Cleanup(func() { c.Finish() })
 	for _, k := range keys {
 		c.AddKey(k)

@@ -48,6 +48,7 @@ var Table = []Row{
 	{"relay/store/commit", vocabulary, "the group commit of both stores"},
 	{"relay/store/transfer", vocabulary, "copies one store into another"},
 	{"registry/...", connections, ""},
+	{"registry/presence", append([]string{"registry/session"}, connections...), "derived from the session index"},
 	{"relay/client", connections, "the client's side, for mirrors, commands and regress"},
 	{"relay/config", nil, "vocabulary of relay, web and cmd"},
 	{"relay/metrics", nil, "only the roof imports it; others count through interfaces of their own"},

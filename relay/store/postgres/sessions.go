@@ -60,7 +60,7 @@ func (s *Store) Report(ctx context.Context, r store.SessionReport) (fresh bool, 
 		return false, err
 	}
 	incarnation, _ := hex.DecodeString(r.Node.Incarnation) // Validate has looked at it
-	var b pgx.Batch // one transaction
+	var b pgx.Batch                                        // one transaction
 	b.Queue(sqlReportNode, r.Node.Name, incarnation, r.Stopped, r.Connections).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&fresh) })
 	queueOpen(&b, r, incarnation)
