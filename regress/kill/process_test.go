@@ -30,6 +30,10 @@ var binary string
 const patience = 60 * time.Second
 
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(fillDir); dir != "" {
+		fmt.Fprintln(os.Stderr, fill(dir)) // it ends by a kill, or by an error
+		os.Exit(1)
+	}
 	os.Exit(buildAndRun(m))
 }
 
