@@ -40,10 +40,25 @@ type Reading interface {
 
 // Progress is how far this relay has followed the log.
 type Progress interface {
-	// Begun is A of a REQ: committed, and not below what the fan-out has begun.
+	Place
+	Waiting
+}
+
+// Place says where this relay is.
+type Place interface {
+	// Begun is what the fan-out has begun: committed.
 	Begun() store.Position
+	// Deferred are the rows at or below Begun that the fan-out has not delivered yet,
+	// in rising order. Nobody changes the slice.
+	Deferred() []store.Position
 	// Applied is how far control rows are in force here.
 	Applied() store.Position
+}
+
+// Waiting blocks until this relay has come somewhere.
+type Waiting interface {
+	// Settle blocks until no row at or below at is deferred or yet to come, or ctx ends.
+	Settle(ctx context.Context, at store.Position) error
 	// Await blocks until Applied has reached at, or ctx ends.
 	Await(ctx context.Context, at store.Position) error
 }

@@ -154,7 +154,6 @@ func TestTheTimeOfAQueryIsThatOfAllItsPages(t *testing.T) {
 		r := harness.New(t, harness.Options{
 			Handlers: handlers.Limits{QueryTimeout: time.Second},
 			Wrap:     func(s store.Store) store.Store { return slow{s} },
-			FromHead: true,
 		})
 		r.Commit(t, storetest.Draft{Kind: 1, At: 1}.Event(), storetest.Draft{Kind: 1, At: 2}.Event())
 		c := r.Connect(t)

@@ -86,7 +86,7 @@ func (p *policy) Apply(_ context.Context, e *store.Entry) error {
 }
 
 func (p *policy) options() harness.Options {
-	return harness.Options{Writing: p, Reading: p, Controls: p, FromHead: true}
+	return harness.Options{Writing: p, Reading: p, Controls: p}
 }
 
 // ruled runs test in a bubble of its own, with a client of a relay under a policy.

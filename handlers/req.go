@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"fencepost/lifecycle"
 	"fencepost/lifecycle/pause"
@@ -13,7 +14,7 @@ import (
 
 // req begins a generation in the reader and replays it in a query. The order of
 // steps is that of lifecycle/DESIGN.md: judge, reserve, judge again if permissions
-// moved, index, re-check, A, snapshot, control rows in force, replay, live.
+// moved, index, re-check, snapshot, seam, control rows in force, replay, live.
 func (s *Session) req(ctx context.Context, m *wire.ReqMessage) {
 	version := s.reading.Version() // before the filters are judged
 	if err := s.checkFilters(m.Filters); err != nil {
@@ -94,13 +95,10 @@ func (s *Session) replay(ctx context.Context, h *lifecycle.Handle) {
 		s.index.Remove(h)
 		return
 	}
-	a := s.progress.Begun()
-	h.Begin(a)
-	s.pause.At(pause.ReqBegun)
-	hint, err := s.sendStored(ctx, h, a)
+	at, hint, err := s.sendStored(ctx, h)
 	if err == nil {
 		s.pause.At(pause.ReqReplayed)
-		err = s.goLive(ctx, h, a, hint)
+		err = s.goLive(ctx, h, at, hint)
 	}
 	if err != nil {
 		s.failed(h, err)
@@ -130,10 +128,29 @@ func (s *Session) failed(h *lifecycle.Handle, err error) {
 	s.index.Remove(h)
 }
 
+// seam is where the stored events of a subscription end and the live ones begin:
+// what is at or below a is sent by the replay and dropped live, but for late, which
+// the replay leaves out and the fan-out brings (O17).
+type seam struct {
+	a    store.Position
+	late []store.Position // deferred rows, in rising order
+}
+
+// has reports whether the replay sends what stands at position at.
+func (s seam) has(at store.Position) bool {
+	_, late := slices.BinarySearch(s.late, at)
+	return at <= s.a && !late
+}
+
+// begin makes at the seam of h. What is deferred is asked after h is in the index:
+// a row that is taken out of it meets h live, and one that was taken out before is
+// stored.
+func begin(h *lifecycle.Handle, at seam) { h.Begin(at.a, at.late...) }
+
 // goLive switches h to live. When its hold overflowed meanwhile, the log is read
-// from A to the new begun position instead, again and again, until the rest
+// from the seam to the new begun position instead, again and again, until the rest
 // fits (G8).
-func (s *Session) goLive(ctx context.Context, h *lifecycle.Handle, a store.Position, hint wire.Hint) error {
+func (s *Session) goLive(ctx context.Context, h *lifecycle.Handle, at seam, hint wire.Hint) error {
 	for {
 		isLive, err := h.GoLive(hint)
 		if isLive || err != nil {
@@ -141,12 +158,12 @@ func (s *Session) goLive(ctx context.Context, h *lifecycle.Handle, a store.Posit
 		}
 		h.Restart()
 		s.pause.At(pause.ReqRestarted)
-		b := s.progress.Begun()
-		if err := s.sendLog(ctx, h, a, b); err != nil {
+		next := seam{max(at.a, s.progress.Begun()), s.progress.Deferred()}
+		if err := s.sendLog(ctx, h, at, next); err != nil {
 			return err
 		}
-		h.Begin(b)
+		begin(h, next)
 		s.pause.At(pause.ReqCaughtUp)
-		a = b
+		at = next
 	}
 }

@@ -18,18 +18,28 @@ const pageSize = 64
 // errBehind ends a query for which this relay does not get its permissions in time.
 var errBehind = wire.Because(wire.Failed, "the relay does not follow its log, try again")
 
-// sendStored queues what the snapshot holds up to a, newest first.
-func (s *Session) sendStored(ctx context.Context, h *lifecycle.Handle, a store.Position) (hint wire.Hint, err error) {
-	begin, sent := s.now(), 0
+// sendStored opens a snapshot, which holds whatever the fan-out has begun, sets the
+// seam of h to it, and queues what it holds, newest first.
+func (s *Session) sendStored(ctx context.Context, h *lifecycle.Handle) (at seam, hint wire.Hint, err error) {
 	snap, err := s.store.Snapshot(ctx)
 	if err != nil {
-		return wire.HintUnknown, err
+		return at, wire.HintUnknown, err
 	}
 	defer func() { err = errors.Join(err, snap.Close()) }()
 	s.pause.At(pause.ReqSnapshot)
+	at = seam{snap.Applied(), s.progress.Deferred()}
+	begin(h, at)
+	s.pause.At(pause.ReqBegun)
 	if err := s.caughtUp(ctx); err != nil {
-		return wire.HintUnknown, err
+		return at, wire.HintUnknown, err
 	}
+	hint, err = s.answerFrom(ctx, snap, h, at)
+	return at, hint, err
+}
+
+// answerFrom queues what snap holds for h.
+func (s *Session) answerFrom(ctx context.Context, snap store.Snapshot, h *lifecycle.Handle, at seam) (hint wire.Hint, err error) {
+	begin, sent := s.now(), 0
 	visible, failed := s.reading.Visible(ctx, s.conn.Keys(), h.Filters())
 	l := s.limits.Load()
 	work := budget{left: l.QueryTimeout}
@@ -58,7 +68,7 @@ func (s *Session) sendStored(ctx context.Context, h *lifecycle.Handle, a store.P
 			return wire.HintUnknown, err
 		}
 		s.pause.At(pause.ReqPage)
-		n, err := s.replayPage(ctx, h, page, a)
+		n, err := s.replayPage(ctx, h, page, at)
 		sent += n
 		if err != nil {
 			return wire.HintUnknown, err
@@ -74,10 +84,10 @@ func unmoved(err error) error {
 	return err
 }
 
-// replayPage queues the records up to a; those above arrive live.
-func (s *Session) replayPage(ctx context.Context, h *lifecycle.Handle, page []store.Record, a store.Position) (sent int, err error) {
+// replayPage queues the records but those that arrive live.
+func (s *Session) replayPage(ctx context.Context, h *lifecycle.Handle, page []store.Record, at seam) (sent int, err error) {
 	for _, r := range page {
-		if r.Position > a { // race: commit between A and the snapshot
+		if !at.has(r.Position) {
 			continue
 		}
 		shown, err := s.show(ctx, h, r.Event)
@@ -120,32 +130,58 @@ func (s *Session) caughtUp(ctx context.Context) error {
 	return err
 }
 
-// sendLog queues the matching events of the log above after, up to upTo, which
+// sendLog queues the matching events of the log that lie between two seams: those
+// that are no longer late, and those above the older one, up to the newer one, which
 // is committed.
-func (s *Session) sendLog(ctx context.Context, h *lifecycle.Handle, after, upTo store.Position) error {
+func (s *Session) sendLog(ctx context.Context, h *lifecycle.Handle, from, to seam) error {
 	if err := s.caughtUp(ctx); err != nil {
 		return err
 	}
-	for after < upTo {
+	for _, at := range from.late {
+		if !to.has(at) {
+			continue // it still comes live
+		}
+		entries, err := s.store.ReadLog(ctx, at-1, 1)
+		if err == nil {
+			err = s.sendEntries(ctx, h, entries, to)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for after := from.a; after < to.a; {
 		entries, err := s.store.ReadLog(ctx, after, pageSize)
 		if err != nil {
 			return err
 		}
 		if len(entries) == 0 {
-			return fmt.Errorf("log ends at %d, before the begun position %d", after, upTo)
+			return fmt.Errorf("log ends at %d, before the begun position %d", after, to.a)
 		}
-		for _, e := range entries {
-			if e.Position > upTo {
-				return nil
-			}
-			if !e.Matches(h.Filters(), s.now().Unix()) {
-				continue
-			}
-			if _, err := s.show(ctx, h, e.Event); err != nil {
-				return err
-			}
+		if err := s.sendEntries(ctx, h, entries, to); err != nil {
+			return err
 		}
 		after = entries[len(entries)-1].Position
+	}
+	return nil
+}
+
+// sendEntries queues those of entries that match and do not come live. A row that
+// cannot be read ends the subscription if h could be owed it.
+func (s *Session) sendEntries(ctx context.Context, h *lifecycle.Handle, entries []store.Entry, to seam) error {
+	for i := range entries {
+		e := &entries[i]
+		if !to.has(e.Position) {
+			continue
+		}
+		if e.CouldMatch(h.Filters()) {
+			return fmt.Errorf("row of the log: %w", e.Broken.Err)
+		}
+		if !e.Matches(h.Filters(), s.now().Unix()) {
+			continue
+		}
+		if _, err := s.show(ctx, h, e.Event); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -166,6 +166,11 @@ func (w *walk) read(ctx context.Context, after store.Position, most int) (page [
 // row sends one row, if it is a change for this feed. Full says that it is, and that
 // the limit has been reached before it.
 func (w *walk) row(ctx context.Context, e *store.Entry) (full bool, err error) {
+	if e.CouldMatch(w.handle.Filters()) && (e.Type != store.EntryRemoval || w.message.Removed) {
+		if e, err = w.mended(ctx, e.Position); err != nil {
+			return false, err
+		}
+	}
 	ev, removed := w.change(e)
 	if ev == nil {
 		return false, nil
@@ -181,6 +186,28 @@ func (w *walk) row(ctx context.Context, e *store.Entry) (full bool, err error) {
 	w.pause.At(pause.ReqDecided)
 	w.sent++
 	return false, w.handle.ReplayChange(ctx, e.Position, ev, removed, sight.Grant)
+}
+
+// mended waits at a row that cannot be read and that this feed may have asked for, and
+// reads it again once the fan-out is done with it. If it cannot be read then it is a
+// dead letter, and the client fetches everything anew (O17).
+func (w *walk) mended(ctx context.Context, at store.Position) (*store.Entry, error) {
+	bounded, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := w.progress.Settle(bounded, at); err != nil {
+		if ctx.Err() == nil {
+			err = errBehind
+		}
+		return nil, err
+	}
+	page, err := w.read(ctx, at-1, 1)
+	if err == nil && (len(page) == 0 || page[0].CouldMatch(w.handle.Filters())) {
+		err = w.anew("a change of the log cannot be read")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &page[0], nil
 }
 
 // change returns what the row is for the feed's filter, nil for nothing. An ephemeral

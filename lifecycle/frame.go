@@ -66,6 +66,7 @@ type held struct {
 	event    *wire.Event
 	removed  bool
 	grant    *Grant
+	late     bool // by DeliverLate
 }
 
 func (x *held) frame(h *Handle) Frame {

@@ -42,6 +42,8 @@ type Handle struct {
 	cancel     context.CancelFunc
 	state      state
 	floor      store.Position // live frames at or below it were sent or are stored
+	base       store.Position // A: what is at or below it is stored, but for late
+	late       []store.Position
 	hold       []held
 	holdBytes  int
 	overflowed bool   // the hold was too small; the log must be read instead
@@ -72,14 +74,16 @@ func (h *Handle) Current() bool {
 }
 
 // Begin sets A: what is stored up to it is replayed, what is live at or below it
-// is dropped. It is called again after every Restart, with the new A.
-func (h *Handle) Begin(a store.Position) {
+// is dropped. late are the exceptions, in rising order: deferred rows at or below A,
+// which the caller does not replay and DeliverLate brings. It is called again after
+// every Restart, with the new A. The caller must not change late.
+func (h *Handle) Begin(a store.Position, late ...store.Position) {
 	h.conn.mu.Lock()
 	defer h.conn.mu.Unlock()
 	if h.state == pending {
 		h.state = replaying
 	}
-	h.floor = max(h.floor, a)
+	h.floor, h.base, h.late = max(h.floor, a), max(h.base, a), late
 }
 
 // Replay queues a stored event that the reader may see under grant, waiting for
@@ -159,7 +163,7 @@ func (h *Handle) goLive(eose []byte) (isLive bool, err error) {
 	}
 	for _, x := range h.hold {
 		c.queue.push(x.frame(h))
-		h.floor = x.position
+		h.floor = max(h.floor, x.position)
 	}
 	h.hold, h.holdBytes = nil, 0
 	h.state = live
@@ -171,7 +175,7 @@ func (h *Handle) goLive(eose []byte) (isLive bool, err error) {
 func (h *Handle) dropHeldLocked() {
 	kept := h.hold[:0]
 	for _, x := range h.hold {
-		if x.position > h.floor {
+		if h.wantsLocked(x) {
 			kept = append(kept, x)
 			continue
 		}
@@ -219,7 +223,7 @@ func (h *Handle) deliver(x held) Delivery {
 	if h.state == retired { // race: fanout against CLOSE, replacement, eviction
 		return Dropped
 	}
-	if x.position <= h.floor {
+	if !h.wantsLocked(x) {
 		return Dropped
 	}
 	if h.state != live {
@@ -231,7 +235,7 @@ func (h *Handle) deliver(x held) Delivery {
 		h.endLocked(reasonSlow)
 		return Ended
 	}
-	h.floor = x.position
+	h.floor = max(h.floor, x.position)
 	c.queue.push(f)
 	c.wakeLocked()
 	return Queued

@@ -41,7 +41,7 @@ var (
 	_ handlers.Index     = (*index.Index)(nil)
 	_ handlers.Writing   = (*access.Policy)(nil)
 	_ handlers.Reading   = (*access.Policy)(nil)
-	_ handlers.Progress  = (*standing)(nil)
+	_ handlers.Progress  = (*outbox.Follower)(nil)
 	_ handlers.Accepted  = (*access.Accepted)(nil)
 	_ handlers.Metrics   = (*metrics.Metrics)(nil)
 	_ outbox.Log         = (*embedded.Store)(nil)
@@ -150,7 +150,7 @@ func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions,
 	})
 	may.progress = p.follower
 	p.handlers = handlers.New(handlers.Options{
-		Store: s, Index: p.index, Progress: &standing{Follower: p.follower, store: s, life: g.Context()},
+		Store: s, Index: p.index, Progress: p.follower,
 		Writing: p.policy, Reading: p.policy, Metrics: p.metrics,
 		Pool: lifecycle.NewPool(g, runtime.GOMAXPROCS(0)),
 		Now:  time.Now, Logger: log, Limits: handlerLimits(c), Search: s.Searches(),
@@ -165,6 +165,7 @@ func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions,
 		Subscriptions: p.index.Len, OutboundBytes: p.outboundBytes, Lag: p.lag,
 		Head:      func() uint64 { return p.head(g.Context()) },
 		Listening: func() bool { return hears(s) },
+		Deferred:  func() int { return len(p.follower.Deferred()) },
 	})
 	return p
 }
@@ -176,19 +177,6 @@ func (p *parts) head(ctx context.Context) uint64 {
 	defer cancel()
 	return uint64(head(ctx, p.store))
 }
-
-// standing is how far the relay is.
-type standing struct {
-	*outbox.Follower
-	store store.Store
-	life  context.Context // of the relay
-}
-
-// Begun returns A of a REQ: what is committed by now, and never less than what
-// the fan-out has begun. With the fan-out's position alone an event that was
-// answered with OK a moment ago would miss the stored events and come after EOSE,
-// where a client that fetches and leaves does not wait for it.
-func (s *standing) Begun() store.Position { return max(s.Follower.Begun(), head(s.life, s.store)) }
 
 // head returns the newest position of the log, or 0 when the store is closed.
 func head(ctx context.Context, s store.Store) store.Position {

@@ -15,13 +15,15 @@ const (
 	// ReqIndexed: the handle is in the index, the re-check has not happened. A
 	// CLOSE that came between finds nothing to remove, so the re-check must.
 	ReqIndexed Point = "req.indexed"
-	// ReqBegun: position A has been read, the snapshot is not open. Events that
-	// commit here are in the snapshot above A and arrive live as well.
-	ReqBegun Point = "req.begun"
 	// ReqSnapshot: the snapshot of a REQ or COUNT is open, nothing has been sent. A
 	// replacement or deletion here must not change what is sent; a CLOSE must stop
-	// it. It can hold events from after a revocation that is not in force yet.
+	// it. It can hold events from after a revocation that is not in force yet. A REQ
+	// has not asked yet which rows are deferred: one that is delivered here is stored.
 	ReqSnapshot Point = "req.snapshot"
+	// ReqBegun: a REQ has its seam, which is the end of the snapshot and the deferred
+	// rows below it. Events that commit here, and deferred rows that are delivered
+	// here, arrive live.
+	ReqBegun Point = "req.begun"
 	// ReqPage: a page of stored events was read and not yet queued.
 	ReqPage Point = "req.page"
 	// ReqReplayed: everything stored is queued, EOSE is not. Live frames wait in
@@ -42,6 +44,9 @@ const (
 	// FanoutSelected: candidate handles are chosen. Each may be closed, replaced
 	// or evicted before its frame is inserted.
 	FanoutSelected Point = "fanout.selected"
+	// DeferredLifted: a row is no longer among the deferred ones, and the index has not
+	// been asked. A REQ here must find it stored.
+	DeferredLifted Point = "deferred.lifted"
 	// FanoutDecided: a candidate matches and may see the event; its frame is not
 	// inserted. The last moment before the fence.
 	FanoutDecided Point = "fanout.decided"

@@ -36,6 +36,16 @@ func New() *Index {
 // match nothing.
 func (x *Index) Len() int { return x.filings.Size() }
 
+// All appends every handle to dst, in no order. One that is added or removed meanwhile
+// may be missed.
+func (x *Index) All(dst []*lifecycle.Handle) []*lifecycle.Handle {
+	x.filings.Range(func(h *lifecycle.Handle, _ *filing) bool {
+		dst = append(dst, h)
+		return true
+	})
+	return dst
+}
+
 // Add files h under the keys of its filters. Adding what is there does nothing.
 // Its cost is in proportion to the values in the chosen lists.
 func (x *Index) Add(h *lifecycle.Handle) {

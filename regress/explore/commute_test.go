@@ -15,7 +15,7 @@ const commuting = "steps commute when they touch different connections, and step
 // touched is what a step may read or write. A connection is its lifecycle lock's
 // fields, its goroutines, its handles and their entries in the index, and its
 // trace; who adds to the index first only changes the order of candidates, which
-// the index leaves open. The relation holds while ReqIndexed, ReqBegun, ReqRestarted
+// the index leaves open. The relation holds while ReqIndexed, ReqSnapshot, ReqRestarted
 // and every point of the fan-out are parked at, queues are roomy enough that
 // nobody waits for room, and no event is ephemeral (whether one is owed depends
 // on the order of commit and EOSE).
@@ -39,9 +39,9 @@ func touches(c explore.Choice) touched {
 	if role != "" {
 		t := touched{connection: name}
 		switch c.Point {
-		case pause.ReqIndexed: // reads A
-			t.begun, t.log = reads, reads
-		case pause.ReqBegun: // opens the snapshot
+		case pause.ReqIndexed: // opens the snapshot
+			t.log = reads
+		case pause.ReqSnapshot: // looks at the log for control rows
 			t.log = reads
 		case pause.ReqRestarted: // reads the new A, then the log
 			t.begun, t.log = reads, reads

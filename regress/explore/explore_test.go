@@ -30,7 +30,7 @@ func (s scenario) plan() explore.Plan {
 	costs := newCosts()
 	return explore.Plan{Points: s.points, Independent: s.independent, Build: func(t *testing.T, hook *pause.Hook) *explore.Program {
 		o := s.options
-		o.Pause, o.FromHead = hook, !s.least
+		o.Pause = hook
 		if s.late {
 			o.Wrap = func(x store.Store) store.Store { return careless{Store: x} }
 		}

@@ -33,7 +33,7 @@ func TestSleepSetsLoseNoOutcome(t *testing.T) {
 		},
 		{
 			name:   "commit, fan-out to two connections, REQ and writer on one",
-			points: points(fanoutPoints, only(pause.ReqIndexed, pause.ReqBegun, pause.ReqReplayed)),
+			points: points(fanoutPoints, only(pause.ReqIndexed, pause.ReqSnapshot, pause.ReqReplayed)),
 			given: func(w *world) []explore.Operation {
 				a, b := w.connect("a"), w.connect("b")
 				w.stored(apple(1))

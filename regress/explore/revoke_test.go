@@ -106,12 +106,12 @@ func revocationScenarios() []scenario {
 		{
 			name:    "G4 hold overflows, revocation, what is read again from the log, writer",
 			points:  points(only(pause.ReqIndexed, pause.ReqReplayed, pause.ReqRestarted, pause.ReqCaughtUp, pause.FanoutDecided, pause.ControlChanged)),
-			options: tight(1, 64), least: true, long: true,
+			options: tight(1, 64), long: true,
 			given: func(w *world) []explore.Operation {
 				a := w.guest("a")
-				w.commit(secret(1))
-				w.commit(apple(1))
-				return []explore.Operation{w.expulsion(member), w.follower(w.head() + 1), a.reader(reqEverything), a.writer(1)}
+				return []explore.Operation{
+					w.publisher(secret(1), apple(1)), w.expulsion(member), w.follower(w.head() + 3), a.reader(reqEverything), a.writer(1),
+				}
 			},
 		},
 		{

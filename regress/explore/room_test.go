@@ -24,27 +24,25 @@ func tight(hold, queue int) harness.Options {
 func roomScenarios() []scenario {
 	return []scenario{
 		{
-			name: "G8 hold overflows, fan-out of three, REQ", options: tight(1, 64), least: true, long: true,
+			name: "G8 hold overflows, three commits, fan-out, REQ, all points", options: tight(1, 64), long: true,
 			points: only(pause.ReqStarted, pause.ReqIndexed, pause.ReqBegun, pause.ReqSnapshot, pause.ReqReplayed,
 				pause.ReqRestarted, pause.ReqCaughtUp, pause.FanoutRead, pause.FanoutDecided),
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
-				w.commit(apple(1))
-				w.commit(apple(2))
-				w.commit(apple(3))
-				return []explore.Operation{w.follower(w.head()), a.reader(reqApples)}
+				return []explore.Operation{
+					w.publisher(apple(1), apple(2), apple(3)), w.follower(w.head() + 3), a.reader(reqApples),
+				}
 			},
 		},
 		{
-			name: "G8 hold overflows, fan-out of three, REQ, CLOSE", options: tight(1, 64), least: true, long: true,
+			name: "G8 hold overflows, three commits, fan-out, REQ, CLOSE", options: tight(1, 64), long: true,
 			points: only(pause.ReqIndexed, pause.ReqBegun, pause.ReqReplayed, pause.ReqRestarted, pause.ReqCaughtUp,
 				pause.FanoutDecided, pause.CloseReleased),
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
-				w.commit(apple(1))
-				w.commit(apple(2))
-				w.commit(apple(3))
-				return []explore.Operation{w.follower(w.head()), a.reader(reqApples, closeX)}
+				return []explore.Operation{
+					w.publisher(apple(1), apple(2), apple(3)), w.follower(w.head() + 3), a.reader(reqApples, closeX),
+				}
 			},
 		},
 		{
@@ -105,14 +103,14 @@ func roomScenarios() []scenario {
 			},
 		},
 		{
-			name: "G8 replay waits for room, fan-out, writer", options: tight(1, 4), slow: true, least: true, long: true,
+			name: "G8 replay waits for room, two commits, fan-out, writer", options: tight(1, 4), slow: true, long: true,
 			points: only(pause.ReqIndexed, pause.ReqPage, pause.ReqReplayed, pause.ReqRestarted, pause.FanoutDecided),
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
 				w.stored(apple(1), apple(2), apple(3))
-				w.commit(apple(4))
-				w.commit(apple(5))
-				return []explore.Operation{a.reader(reqApples), w.follower(w.head()), a.writer(3)}
+				return []explore.Operation{
+					w.publisher(apple(4), apple(5)), a.reader(reqApples), w.follower(w.head() + 2), a.writer(3),
+				}
 			},
 		},
 	}

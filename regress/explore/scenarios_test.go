@@ -19,7 +19,6 @@ type scenario struct {
 	name    string
 	points  []pause.Point // each of them must be reached by some schedule
 	options harness.Options
-	least   bool // A is what the fan-out has begun, not the head of the log
 	late    bool // the store answers queries that were given up
 	slow    bool // the relay may end a subscription because its client is slow
 	outside bool // an outside decision is asked about every event; see world.elsewhere
@@ -34,7 +33,7 @@ type scenario struct {
 // The points of the operations, all of them.
 var (
 	reqPoints = []pause.Point{
-		pause.ReqReserved, pause.ReqStarted, pause.ReqIndexed, pause.ReqBegun, pause.ReqSnapshot,
+		pause.ReqReserved, pause.ReqStarted, pause.ReqIndexed, pause.ReqSnapshot, pause.ReqBegun,
 		pause.ReqPage, pause.ReqReplayed,
 	}
 	// reqSteps are those between which another operation makes a difference.
@@ -101,17 +100,6 @@ func (w *world) stored(events ...*wire.Event) {
 func scenarios() []scenario {
 	return slices.Concat(
 		replacementScenarios(), endScenarios(), evictionScenarios(),
-		atBothEnds(seamScenarios()), roomScenarios(), farScenarios(), revocationScenarios(), decisionScenarios(), feedScenarios(),
+		seamScenarios(), roomScenarios(), farScenarios(), revocationScenarios(), decisionScenarios(), feedScenarios(),
 	)
-}
-
-// atBothEnds doubles the list. A of a REQ may be anything from what the fan-out
-// has begun to the head of the log; the relay takes the head.
-func atBothEnds(list []scenario) []scenario {
-	for _, s := range slices.Clone(list) {
-		s.name += ", least A"
-		s.least = true
-		list = append(list, s)
-	}
-	return list
 }

@@ -36,7 +36,6 @@ type Options struct {
 	Outside  access.Outside // nil: nobody else is asked
 	Groups   group.Rules    // anyone may create groups when they say nothing
 	Trace    bool           // check every client's frames; see Client.Check
-	FromHead bool           // A of a REQ is the log's head, as the relay has it; else the least: what the fan-out has begun
 	// Writing, Reading and Controls take the place of the relay's own policy where
 	// they are set.
 	Writing  handlers.Writing
@@ -137,28 +136,9 @@ func (r *Relay) wire(served store.Store, o Options) {
 		Log: served, Index: r.Index, Access: o.Reading, Controls: controls, Metrics: none, Now: time.Now, Logger: log, Pause: o.Pause,
 	})
 	r.Handlers = handlers.New(handlers.Options{
-		Store: served, Index: r.Index, Progress: progress{r.Follower, r}, Writing: o.Writing, Reading: o.Reading, Metrics: none,
+		Store: served, Index: r.Index, Progress: r.Follower, Writing: o.Writing, Reading: o.Reading, Metrics: none,
 		Pool: lifecycle.NewPool(r.group, 2), Now: time.Now, Logger: log, Limits: o.Handlers, Search: o.Search, Pause: o.Pause,
 	})
-}
-
-// progress is the follower with the A that the options ask for.
-type progress struct {
-	*outbox.Follower
-	relay *Relay
-}
-
-// Begun implements handlers.Progress.
-func (p progress) Begun() store.Position {
-	a := p.Follower.Begun()
-	if !p.relay.options.FromHead {
-		return a
-	}
-	info, err := p.relay.Store.Log(p.relay.ctx)
-	if err != nil {
-		return a
-	}
-	return max(a, info.Head)
 }
 
 // Step runs the follower, in the caller, until it has applied all that is

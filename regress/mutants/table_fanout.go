@@ -3,14 +3,14 @@ package mutants
 // fanoutMutants remove what the follower and the index promise.
 var fanoutMutants = []Mutant{
 	{
-		Name: "begun-after-lookup", Promise: "G6", Says: "A REQ between the lookup and begun finds the event neither stored nor live.",
-		Edit:   Edit{"relay/outbox/follower.go", "\tf.begun.Store(uint64(e.Position))\n\tf.pause.At(pause.FanoutBegun)\n", "\tf.pause.At(pause.FanoutBegun)\n"},
-		And:    []Edit{{"relay/outbox/follower.go", "\tf.applied.reach(e.Position)\n", "\tf.begun.Store(uint64(e.Position))\n\tf.applied.reach(e.Position)\n"}},
-		Suites: in(suites, "TestEventAtTheSeamArrivesOnce"),
+		Name: "begun-after-lookup", Promise: "G6", Says: "A hold that is emptied between the lookup and begun loses the event.",
+		Edit:   Edit{"relay/outbox/apply.go", "\tf.begun.Store(uint64(e.Position))\n\tf.pause.At(pause.FanoutBegun)\n", "\tf.pause.At(pause.FanoutBegun)\n"},
+		And:    []Edit{{"relay/outbox/apply.go", "\tf.pass(e.Position)\n", "\tf.begun.Store(uint64(e.Position))\n\tf.pass(e.Position)\n"}},
+		Suites: in(suites, "TestEventThatIsBeingDeliveredIsReadAgain"),
 	},
 	{
 		Name: "applied-not-advanced", Promise: "E3", Says: "The follower reads the same rows for ever.",
-		Edit:   Edit{"relay/outbox/follower.go", "\tf.applied.reach(e.Position)\n", ""},
+		Edit:   Edit{"relay/outbox/apply.go", "\tf.pass(e.Position)\n", ""},
 		Suites: in("relay/outbox", "TestStepAppliesEachRowOnceInOrder"),
 	},
 	{
@@ -25,22 +25,22 @@ var fanoutMutants = []Mutant{
 	},
 	{
 		Name: "ephemeral-not-delivered", Promise: "G7", Says: "Ephemeral events reach nobody.",
-		Edit:   Edit{"relay/outbox/follower.go", "case store.EntryEvent, store.EntryEphemeral:", "case store.EntryEvent:"},
+		Edit:   Edit{"relay/outbox/apply.go", "case e.Type == store.EntryEvent, e.Type == store.EntryEphemeral:", "case e.Type == store.EntryEvent:"},
 		Suites: in("relay/outbox", "TestWhatIsFannedOut"),
 	},
 	{
 		Name: "overflowed-stays-indexed", Promise: "G8", Says: "A subscription that ended as slow stays in the index.",
-		Edit:   Edit{"relay/outbox/fanout.go", "\t\t\tf.index.Remove(h)\n", ""},
+		Edit:   Edit{"relay/outbox/fanout.go", "\tcase lifecycle.Ended:\n\t\tf.index.Remove(h)\n", "\tcase lifecycle.Ended:\n"},
 		Suites: also(in("relay/outbox", "TestSubscriptionThatOverflowedLeavesTheIndex"), "TestLiveFrameWithoutRoomEndsThatSubscriptionOnly"),
 	},
 	{
 		Name: "no-poll", Promise: "E3", Says: "A lost wake-up delays events until the next commit.",
-		Edit:   Edit{"relay/outbox/follower.go", "wait(ctx, f.log.Changed(), pollEvery)", "wait(ctx, f.log.Changed(), 1000*pollEvery)"},
+		Edit:   Edit{"relay/outbox/follower.go", "d := pollEvery", "d := 1000 * pollEvery"},
 		Suites: in("relay/outbox", "TestLostWakeUpDelaysAndDropsNothing"),
 	},
 	{
 		Name: "no-wake-up", Promise: "E3", Says: "Every event is delayed until the next poll.",
-		Edit:   Edit{"relay/outbox/follower.go", "wait(ctx, f.log.Changed(), pollEvery)", "wait(ctx, nil, pollEvery)"},
+		Edit:   Edit{"relay/outbox/follower.go", "wait(ctx, f.log.Changed(), f.requests.wake, d)", "wait(ctx, nil, f.requests.wake, d)"},
 		Suites: in("relay/outbox", "TestRunWakesUpAtOnce"),
 	},
 	{
@@ -65,7 +65,7 @@ var fanoutMutants = []Mutant{
 	},
 	{
 		Name: "fanout-forgets-the-grant", Promise: "G4", Says: "A live event that was allowed before a revocation is taken after it.",
-		Edit:   Edit{"relay/outbox/fanout.go", "grant := sight.Grant", "grant := (*lifecycle.Grant)(nil)"},
+		Edit:   Edit{"relay/outbox/fanout.go", "h.Deliver(e.Position, e.Event, grant)", "h.Deliver(e.Position, e.Event, nil)"},
 		Suites: also(in("relay/outbox", "TestFramesCarryTheGrantOfTheirDecision"), "TestALiveEventThatWasAllowedBeforeARevocationIsNotTaken"),
 	},
 	{
@@ -75,22 +75,22 @@ var fanoutMutants = []Mutant{
 	},
 	{
 		Name: "broken-control-row-skipped", Promise: "G4", Says: "Events are fanned out under permissions that were taken away before them.",
-		Edit:   Edit{"relay/outbox/follower.go", "return fmt.Errorf(\"apply control row %d: %w\", e.Position, err)", "f.logger.Error(\"control row\", \"err\", err)"},
+		Edit:   Edit{"relay/outbox/apply.go", "return fmt.Errorf(\"apply control row %d: %w\", e.Position, err)", "f.logger.Error(\"control row\", \"err\", err)"},
 		Suites: in("relay/outbox", "TestControlRowThatCannotBeAppliedStopsTheFollower"),
 	},
 	{
 		Name: "applied-before-in-force", Promise: "G9", Says: "Who waits for a control row goes on before it counts.",
-		Edit:   Edit{"relay/outbox/follower.go", "\tf.begun.Store(uint64(e.Position))\n", "\tf.begun.Store(uint64(e.Position))\n\tf.applied.reach(e.Position)\n"},
+		Edit:   Edit{"relay/outbox/apply.go", "\tf.begun.Store(uint64(e.Position))\n", "\tf.begun.Store(uint64(e.Position))\n\tf.pass(e.Position)\n"},
 		Suites: in("relay/outbox", "TestControlRowsAreAppliedAtTheirPosition"),
 	},
 	{
 		Name: "waiter-misses-its-row", Promise: "G9", Says: "Who begins to wait when its row has been applied waits for ever.",
-		Edit:   Edit{"relay/outbox/progress.go", "if p.position() >= at { // under", "if false { // under"},
+		Edit:   Edit{"relay/outbox/line.go", "if l.position() >= at { // under", "if false { // under"},
 		Suites: in("relay/outbox", "TestAwaitReturnsAtOnceWhenThePositionIsApplied"),
 	},
 	{
 		Name: "waiters-stay", Promise: "G10", Says: "Who gives up waiting leaves something behind.",
-		Edit:   Edit{"relay/outbox/progress.go", "\t\tp.leave(g)\n", ""},
+		Edit:   Edit{"relay/outbox/line.go", "\t\tl.leave(g)\n", ""},
 		Suites: in("relay/outbox", "TestWhoGivesUpLeavesNothing"),
 	},
 

@@ -28,22 +28,22 @@ var handleMutants = []Mutant{
 	},
 	{
 		Name: "floor-not-checked", Promise: "G6", Says: "An event that is stored at or below A comes live as well.",
-		Edit:   Edit{"lifecycle/handle.go", "if x.position <= h.floor {", "if false {"},
+		Edit:   Edit{"lifecycle/handle.go", "if !h.wantsLocked(x) {", "if false {"},
 		Suites: also(in("lifecycle", "TestLiveFramesWaitForTheReplay"), "TestEventAtTheSeamArrivesOnce"),
 	},
 	{
 		Name: "floor-not-raised-live", Promise: "G6", Says: "A position that is delivered again is sent again.",
-		Edit:   Edit{"lifecycle/handle.go", "\th.floor = x.position\n\tc.queue.push(f)\n", "\tc.queue.push(f)\n"},
+		Edit:   Edit{"lifecycle/handle.go", "\th.floor = max(h.floor, x.position)\n\tc.queue.push(f)\n", "\tc.queue.push(f)\n"},
 		Suites: in("lifecycle", "TestAPositionIsDeliveredOnce"),
 	},
 	{
 		Name: "floor-not-raised-by-hold", Promise: "G6", Says: "A held position that is delivered again is sent again.",
-		Edit:   Edit{"lifecycle/handle.go", "\t\th.floor = x.position\n", ""},
+		Edit:   Edit{"lifecycle/handle.go", "\t\th.floor = max(h.floor, x.position)\n", ""},
 		Suites: in("lifecycle", "TestLiveFramesWaitForTheReplay"),
 	},
 	{
 		Name: "floor-lowered", Promise: "G6", Says: "A Begin with an older position opens the gate for what was sent.",
-		Edit:   Edit{"lifecycle/handle.go", "h.floor = max(h.floor, a)", "h.floor = a"},
+		Edit:   Edit{"lifecycle/handle.go", "= max(h.floor, a), max(h.base, a), late", "= a, max(h.base, a), late"},
 		Suites: in("lifecycle", "TestBeginNeverLowersTheFloor"),
 	},
 	{

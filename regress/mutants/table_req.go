@@ -44,43 +44,38 @@ var reqMutants = []Mutant{
 	},
 	{
 		Name: "re-check-removes-nothing", Promise: "G1", Says: "A handle that was closed meanwhile stays in the index.",
-		Edit:   Edit{"handlers/req.go", "\t\ts.index.Remove(h)\n\t\treturn\n\t}\n\ta := s.progress.Begun()", "\t\treturn\n\t}\n\ta := s.progress.Begun()"},
+		Edit:   Edit{"handlers/req.go", "\t\ts.index.Remove(h)\n\t\treturn\n\t}\n\tat, hint", "\t\treturn\n\t}\n\tat, hint"},
 		Suites: in(suites, "TestCloseDuringReplayLeavesNoZombie"),
 	},
 	{
-		Name: "a-before-index", Promise: "G6", Says: "An event that is begun between A and the index is neither stored nor live.",
-		Edit:   Edit{"handlers/req.go", "\ts.pause.At(pause.ReqStarted)\n", "\ta := s.progress.Begun()\n\ts.pause.At(pause.ReqStarted)\n"},
-		And:    []Edit{{"handlers/req.go", "\ta := s.progress.Begun()\n\th.Begin(a)\n", "\th.Begin(a)\n"}},
+		Name: "snapshot-before-index", Promise: "G6", Says: "An event that is fanned out between the snapshot and the index is neither stored nor live.",
+		Edit:   Edit{"handlers/req.go", "\ts.index.Add(h)\n", ""},
+		And:    []Edit{{"handlers/stored.go", "\tat = seam{snap.Applied(), s.progress.Deferred()}\n", "\tat = seam{snap.Applied(), s.progress.Deferred()}\n\ts.index.Add(h)\n"}},
 		Suites: in(suites, "TestEventAtTheSeamArrivesOnce"),
 	},
 	{
-		Name: "snapshot-before-a", Promise: "G6", Says: "An event that is committed between the snapshot and A is neither stored nor live.",
-		Edit:   Edit{"handlers/stored.go", "\ts.pause.At(pause.ReqSnapshot)\n", "\ts.pause.At(pause.ReqSnapshot)\n\ta = s.progress.Begun()\n\th.Begin(a)\n"},
+		Name: "a-beyond-the-snapshot", Promise: "G6", Says: "An event that is committed between the snapshot and A is neither stored nor live.",
+		Edit:   Edit{"handlers/stored.go", "\tat = seam{snap.Applied(), s.progress.Deferred()}\n", "\tat = seam{s.progress.Begun(), s.progress.Deferred()}\n"},
 		Suites: in(suites, "TestEventAtTheSeamArrivesOnce"),
 	},
 	{
 		Name: "a-not-begun", Promise: "G6", Says: "What is stored up to A comes live as well.",
-		Edit:   Edit{"handlers/req.go", "\ta := s.progress.Begun()\n\th.Begin(a)\n", "\ta := s.progress.Begun()\n\th.Begin(0)\n"},
-		Suites: in(suites, "TestEventAtTheSeamArrivesOnce"),
-	},
-	{
-		Name: "above-a-not-skipped", Promise: "G6", Says: "What is committed between A and the snapshot comes stored and live.",
-		Edit:   Edit{"handlers/stored.go", "if r.Position > a { // race: commit", "if false { // race: commit"},
+		Edit:   Edit{"handlers/req.go", "h.Begin(at.a, at.late...)", "h.Begin(0, at.late...)"},
 		Suites: in(suites, "TestEventAtTheSeamArrivesOnce"),
 	},
 	{
 		Name: "begun-before-restart", Promise: "G8", Says: "What arrives before the hold is emptied is neither held nor read.",
-		Edit:   Edit{"handlers/req.go", "\t\th.Restart()\n\t\ts.pause.At(pause.ReqRestarted)\n\t\tb := s.progress.Begun()\n", "\t\tb := s.progress.Begun()\n\t\ts.pause.At(pause.ReqRestarted)\n\t\th.Restart()\n"},
+		Edit:   Edit{"handlers/req.go", "\t\th.Restart()\n\t\ts.pause.At(pause.ReqRestarted)\n\t\tnext := seam{max(at.a, s.progress.Begun()), s.progress.Deferred()}\n", "\t\tnext := seam{max(at.a, s.progress.Begun()), s.progress.Deferred()}\n\t\ts.pause.At(pause.ReqRestarted)\n\t\th.Restart()\n"},
 		Suites: in(suites, "TestHoldOverflowIsReadFromTheLog", "TestEventWhileTheHoldIsReadAgainArrivesOnce"),
 	},
 	{
 		Name: "no-begin-after-restart", Promise: "G6", Says: "What was read again from the log comes from the hold as well.",
-		Edit:   Edit{"handlers/req.go", "\t\th.Begin(b)\n", ""},
+		Edit:   Edit{"handlers/req.go", "\t\tbegin(h, next)\n", ""},
 		Suites: in(suites, "TestEventWhileTheHoldIsReadAgainArrivesOnce"),
 	},
 	{
 		Name: "log-read-beyond-begun", Promise: "G6", Says: "What the log holds beyond the begun position comes twice.",
-		Edit:   Edit{"handlers/stored.go", "if e.Position > upTo {", "if false {"},
+		Edit:   Edit{"handlers/stored.go", "\t\tif !to.has(e.Position) {\n\t\t\tcontinue\n\t\t}\n", ""},
 		Suites: in(suites, "TestEventWhileTheHoldIsReadAgainArrivesOnce"),
 	},
 	{
@@ -90,12 +85,12 @@ var reqMutants = []Mutant{
 	},
 	{
 		Name: "log-read-from-the-start", Promise: "G6", Says: "Each time the log is read again it is read from the first A.",
-		Edit:   Edit{"handlers/req.go", "\t\ta = b\n", ""},
+		Edit:   Edit{"handlers/req.go", "\t\tat = next\n", ""},
 		Suites: in(suites, "TestHoldOverflowIsReadFromTheLog"),
 	},
 	{
 		Name: "failed-query-sends-eose", Promise: "G6", Says: "A client takes half of the stored events for all of them.",
-		Edit:   Edit{"handlers/req.go", "hint, err := s.sendStored(ctx, h, a)\n\tif err == nil {", "hint, err := s.sendStored(ctx, h, a)\n\tif err == nil || ctx.Err() == nil {"},
+		Edit:   Edit{"handlers/req.go", "hint, err := s.sendStored(ctx, h)\n\tif err == nil {", "hint, err := s.sendStored(ctx, h)\n\tif err == nil || ctx.Err() == nil {"},
 		Suites: in(suites, "TestFailedQueryIsClosedAndNeverEOSE"),
 	},
 	{

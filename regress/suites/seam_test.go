@@ -195,6 +195,34 @@ func catchUpAgainstFanout(t *testing.T, w *world, at, fanout pause.Point, queryF
 	w.settled(1)
 }
 
+// TestEventThatIsBeingDeliveredIsReadAgain lets the query go on while the fan-out of
+// an event, which the hold has lost, has not come to the next reader.
+func TestEventThatIsBeingDeliveredIsReadAgain(t *testing.T) {
+	t.Parallel()
+	o := harness.Options{Limits: harness.DefaultLimits()}
+	o.Limits.HoldFrames = 1
+	inWorld(t, o, func(t *testing.T, w *world) {
+		query := w.send(pause.ReqReplayed, req("x", 1))
+		w.open(req("y", 1))
+		w.Commit(t, note(1, 1), note(2, 1))
+		w.Step(t)
+		w.Commit(t, note(3, 1))
+		f := w.fanout(pause.FanoutDecided)
+		second := w.control.Arm(pause.FanoutDecided)
+		f.stop.Release()
+		start(func() {})
+		require.True(t, second.Parked())
+		f.stop = second
+		query.finish(t)
+		f.finish(t)
+		frames := w.client.Settle()
+		for n := 1; n <= 3; n++ {
+			require.Equal(t, 1, count(frames, frame("x", note(n, 1))), "event %d in %v", n, frames)
+		}
+		w.settled(2)
+	})
+}
+
 // TestLongLogIsReadAgainInPages: more than one page of it, between rows that
 // nobody asked for.
 func TestLongLogIsReadAgainInPages(t *testing.T) {

@@ -31,18 +31,14 @@ type world struct {
 	client  *harness.Client
 }
 
-// inWorld runs test twice, each time in a bubble of its own: A of a REQ is the
-// least that the handlers allow, and then the head of the log.
+// inWorld runs test in a bubble of its own.
 func inWorld(t *testing.T, o harness.Options, test func(t *testing.T, w *world)) {
 	t.Helper()
-	for _, o.FromHead = range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			t.Log("A is the head of the log:", o.FromHead)
-			o.Control, o.Trace = harness.NewController(), true
-			relay := harness.New(t, o)
-			test(t, &world{Relay: relay, t: t, control: o.Control, client: relay.Connect(t)})
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		o.Control, o.Trace = harness.NewController(), true
+		relay := harness.New(t, o)
+		test(t, &world{Relay: relay, t: t, control: o.Control, client: relay.Connect(t)})
+	})
 }
 
 // task is something that runs beside the test and may be parked.
@@ -216,8 +212,8 @@ func requireClosed(t *testing.T, frames []string, id string, prefix wire.Prefix)
 // reqPoints are the places of a REQ, in order; before the first nothing has
 // happened. The reader stands at the first, a query at the others.
 var reqPoints = []pause.Point{
-	pause.ReqReserved, pause.ReqStarted, pause.ReqIndexed, pause.ReqBegun,
-	pause.ReqSnapshot, pause.ReqPage, pause.ReqReplayed,
+	pause.ReqReserved, pause.ReqStarted, pause.ReqIndexed, pause.ReqSnapshot,
+	pause.ReqBegun, pause.ReqPage, pause.ReqReplayed,
 }
 
 // fanoutPoints are the places of the follower, in order.

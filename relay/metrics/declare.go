@@ -53,6 +53,10 @@ func (m *Metrics) declareStore() {
 	m.gauge("follower_lag_seconds", "Seconds since the log was last read to its end.", m.lag)
 	m.gauge("log_head_position", "Newest log position that is known.", func() float64 { return float64(m.head()) })
 	m.gauge("listener_connected", "Whether commits of other replicas are heard of at once; 1 where there are none.", m.listening)
+	m.letters = m.family("dead_letters_total", "Rows of the log that this replica has given up to deliver, by the class of the error.", "class",
+		"damaged", "newer", "panic", "crowded", "other")
+	m.gauge("deferred_rows", "Rows of the log that wait for another attempt to deliver them, or behind such a row.",
+		m.observe(func(o *Observed) func() int { return o.Deferred }))
 }
 
 // behind reads applied first: the head never lies behind it then.

@@ -23,6 +23,7 @@ type Metrics struct {
 	events   *family
 	ended    *family
 	dropped  *family
+	letters  *family
 
 	bytesIn, bytesOut, framesOut prometheus.Counter
 
@@ -44,6 +45,7 @@ type Observed struct {
 
 	Lag       func() time.Duration // since when nothing is known of the log
 	Listening func() bool          // whether commits of other replicas are heard of at once
+	Deferred  func() int           // rows of the log that are not delivered yet
 }
 
 // New returns metrics that are all zero.
@@ -165,6 +167,14 @@ func (m *Metrics) Commit(events int, d time.Duration) {
 	if m != nil {
 		m.commitSeconds.Observe(d.Seconds())
 		m.commitEvents.Observe(float64(events))
+	}
+}
+
+// DeadLetter counts a row of the log that this replica has given up to deliver, by the
+// class of its error.
+func (m *Metrics) DeadLetter(class string) {
+	if m != nil {
+		m.letters.inc(class)
 	}
 }
 

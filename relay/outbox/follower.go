@@ -23,6 +23,7 @@ type Log interface {
 // Index finds the subscriptions that an event may concern.
 type Index interface {
 	Candidates(dst []*lifecycle.Handle, ev *wire.Event) []*lifecycle.Handle
+	All(dst []*lifecycle.Handle) []*lifecycle.Handle
 	Remove(h *lifecycle.Handle) bool
 }
 
@@ -38,11 +39,19 @@ type Controls interface {
 	Apply(ctx context.Context, e *store.Entry) error
 }
 
+// Readers are who rests on permissions.
+type Readers interface {
+	// Distrust ends every subscription that strangers may not have, with CLOSED
+	// "error: ...".
+	Distrust()
+}
+
 // Metrics counts what the follower does.
 type Metrics interface {
 	Position(begun, applied uint64)
 	FrameDropped(why string)
 	SubscriptionEnded(reason string)
+	DeadLetter(class string)
 }
 
 const (
@@ -54,7 +63,7 @@ const (
 	maxBackoff = 5 * time.Second
 )
 
-// Options make a Follower. Everything but Pause must be set.
+// Options make a Follower. Everything down to Logger must be set.
 type Options struct {
 	Log      Log
 	Index    Index
@@ -65,6 +74,11 @@ type Options struct {
 	Logger   *slog.Logger
 	Start    store.Position // rows up to it were applied before, or never live here
 	Pause    *pause.Hook
+
+	Readers Readers       // whom permissions fail that cannot be kept up; nil: nobody
+	Letters Letters       // where dead letters are kept; nil: nowhere, they are logged and counted
+	Replica string        // the name of this replica, which stands in its dead letters
+	MaxLag  time.Duration // how old Confirmed may be while permissions are trusted; 0: any age
 }
 
 // Follower applies the log in position order.
@@ -78,15 +92,24 @@ type Follower struct {
 	now      func() time.Time
 	logger   *slog.Logger
 	pause    *pause.Hook
+	readers  Readers
+	letters  Letters
+	replica  string
+	maxLag   time.Duration
+	started  time.Time // when it was made
 
 	// Owned by the goroutine that calls Step.
 	candidates []*lifecycle.Handle
+	backlog    backlog
 
 	begun     atomic.Uint64
-	applied   progress
+	applied   line
+	settled   line                             // what the rows up to applied and late make of it
+	late      atomic.Pointer[[]store.Position] // deferred rows; replaced as a whole
 	failing   atomic.Bool  // the last Step failed
-	started   time.Time    // when it was made
+	stuck     atomic.Bool  // at a control row that cannot be applied
 	confirmed atomic.Int64 // nanoseconds from started to the last confirmation
+	requests  requests     // to try dead letters again
 }
 
 // New returns a follower that stands at o.Start.
@@ -94,21 +117,41 @@ func New(o Options) *Follower {
 	f := &Follower{
 		log: o.Log, index: o.Index, access: o.Access, controls: o.Controls,
 		metrics: o.Metrics, now: o.Now, logger: o.Logger, pause: o.Pause, started: o.Now(),
+		readers: o.Readers, letters: o.Letters, replica: o.Replica, maxLag: o.MaxLag,
+		backlog: newBacklog(), requests: requests{wake: make(chan struct{}, 1)},
 	}
 	f.begun.Store(uint64(o.Start))
-	f.applied.reach(o.Start)
+	f.late.Store(&[]store.Position{})
+	f.pass(o.Start)
 	f.metrics.Position(uint64(o.Start), uint64(o.Start))
 	return f
 }
 
-// Begun returns the position that is being looked up, or was last: A of a REQ.
+// Begun returns the position that is being looked up, or was last.
 func (f *Follower) Begun() store.Position { return store.Position(f.begun.Load()) }
 
-// Applied returns the position that the follower is done with.
+// Applied returns the position that the follower has passed: every control row at
+// or below it is in force, every other row is delivered, deferred or a dead letter.
 func (f *Follower) Applied() store.Position { return f.applied.position() }
 
-// Await blocks until the follower is done with position at, or ctx ends; it
-// returns the context's error then. It costs little when that is so already.
+// Deferred returns the rows at or below Applied that are not delivered yet, in
+// rising order. A row is among them before Applied reaches it, and no longer once
+// its delivery begins. Nobody may change the slice.
+func (f *Follower) Deferred() []store.Position { return *f.late.Load() }
+
+// Settled returns the contiguous checkpoint: the position at or below Applied up to
+// which no row is deferred. A Requeue can lower it.
+func (f *Follower) Settled() store.Position { return f.settled.position() }
+
+// Settle blocks until Settled has reached at, or ctx ends; it returns the context's
+// error then.
+func (f *Follower) Settle(ctx context.Context, at store.Position) error {
+	return f.settled.await(ctx, at)
+}
+
+// Await blocks until Applied has reached at, or ctx ends; it returns the context's
+// error then. Deferred rows do not hold it up: who waits does so for control rows,
+// which are never deferred. It costs little when that is so already.
 func (f *Follower) Await(ctx context.Context, at store.Position) error {
 	return f.applied.await(ctx, at)
 }
@@ -134,31 +177,45 @@ func (f *Follower) Run(ctx context.Context) {
 		case err != nil && ctx.Err() == nil:
 			f.failing.Store(true)
 			f.logger.Error("log cannot be followed", "position", f.Applied(), "err", err)
-			wait(ctx, nil, rand.N(backoff)+backoff/2)
+			wait(ctx, nil, nil, rand.N(backoff)+backoff/2)
 			backoff = min(2*backoff, maxBackoff)
 			continue
 		case err == nil && n == 0:
-			wait(ctx, f.log.Changed(), pollEvery)
+			f.idle(ctx)
 		}
 		f.failing.Store(false)
 		backoff = 50 * time.Millisecond
 	}
 }
 
+// idle blocks until there may be something to do.
+func (f *Follower) idle(ctx context.Context) {
+	d := pollEvery
+	if due, ok := f.backlog.nextDue(); ok {
+		d = min(d, max(due.Sub(f.now()), 0))
+	}
+	wait(ctx, f.log.Changed(), f.requests.wake, d)
+}
+
 // wait blocks until woken, until d has passed or ctx ends.
-func wait(ctx context.Context, wake <-chan struct{}, d time.Duration) {
+func wait(ctx context.Context, wake, also <-chan struct{}, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-wake:
+	case <-also:
 	case <-timer.C:
 	case <-ctx.Done():
 	}
 }
 
-// Step reads the next rows and applies them. It returns how many it applied, and
-// stops before a control row that could not be.
+// Step tries deferred rows again that are due, and then reads the next rows and
+// applies them. It returns how many of these it has passed, and stops before a control
+// row that cannot be applied. An error of the log is nobody's attempt (O11).
 func (f *Follower) Step(ctx context.Context) (int, error) {
+	if err := f.again(ctx); err != nil {
+		return 0, err
+	}
 	begin := f.now()
 	entries, err := f.log.ReadLog(ctx, f.Applied(), batchSize)
 	if err != nil {
@@ -178,26 +235,4 @@ func (f *Follower) Step(ctx context.Context) (int, error) {
 		f.metrics.Position(f.begun.Load(), uint64(f.Applied()))
 	}
 	return n, err
-}
-
-// apply does what follows from one row. begun comes before the lookup, always: a
-// REQ that reads an older begun is in the index by then. A control row that cannot
-// be applied stops everything behind it: nobody may see an event under permissions
-// that were taken away before it.
-func (f *Follower) apply(ctx context.Context, e *store.Entry) error {
-	f.pause.At(pause.FanoutRead)
-	f.begun.Store(uint64(e.Position))
-	f.pause.At(pause.FanoutBegun)
-	switch e.Type {
-	case store.EntryEvent, store.EntryEphemeral:
-		f.fanout(e)
-	case store.EntryRemoval:
-		f.fanoutRemoval(e)
-	case store.EntryControl:
-		if err := f.controls.Apply(ctx, e); err != nil {
-			return fmt.Errorf("apply control row %d: %w", e.Position, err)
-		}
-	}
-	f.applied.reach(e.Position)
-	return nil
 }

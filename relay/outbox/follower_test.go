@@ -29,6 +29,8 @@ func (x *handles) Candidates(dst []*lifecycle.Handle, _ *wire.Event) []*lifecycl
 	return append(dst, x.all...)
 }
 
+func (x *handles) All(dst []*lifecycle.Handle) []*lifecycle.Handle { return append(dst, x.all...) }
+
 func (x *handles) Remove(h *lifecycle.Handle) bool {
 	before := len(x.all)
 	x.all = slices.DeleteFunc(x.all, func(other *lifecycle.Handle) bool { return other == h })
@@ -36,16 +38,22 @@ func (x *handles) Remove(h *lifecycle.Handle) bool {
 }
 
 // counts is what the follower reported.
-type counts struct{ begun, applied, stale, slow uint64 }
+type counts struct {
+	begun, applied, stale, slow uint64
+
+	letters []string
+}
 
 func (c *counts) Position(begun, applied uint64) { c.begun, c.applied = begun, applied }
 func (c *counts) FrameDropped(string)            { c.stale++ }
 func (c *counts) SubscriptionEnded(string)       { c.slow++ }
+func (c *counts) DeadLetter(class string)        { c.letters = append(c.letters, class) }
 
-// spoilt is a log whose reads fail while it is told so, and whose wake-ups can
-// get lost.
+// spoilt is a log whose reads fail while it is told so, whose wake-ups can get lost,
+// and some of whose rows cannot be read.
 type spoilt struct {
 	*storetest.Fake
+	broken  map[store.Position]error
 	failing atomic.Bool
 	reads   atomic.Int32
 	deaf    bool
@@ -58,7 +66,13 @@ func (l *spoilt) ReadLog(ctx context.Context, after store.Position, limit int) (
 	if l.failing.Load() {
 		return nil, errDisk
 	}
-	return l.Fake.ReadLog(ctx, after, limit)
+	rows, err := l.Fake.ReadLog(ctx, after, limit)
+	for i := range rows {
+		if why := l.broken[rows[i].Position]; why != nil {
+			rows[i] = unreadable(rows[i], why)
+		}
+	}
+	return rows, err
 }
 
 func (l *spoilt) Changed() <-chan struct{} {
@@ -103,16 +117,26 @@ type world struct {
 	policy *policy
 	counts *counts
 	conn   *lifecycle.Conn
+
+	letters    *letters
+	distrusted int // calls of Distrust
 }
+
+// Distrust implements outbox.Readers.
+func (w *world) Distrust() { w.distrusted++ }
 
 // in runs test in a bubble of its own.
 func in(t *testing.T, start store.Position, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{log: &spoilt{Fake: storetest.NewFake(time.Now)}, index: &handles{}, policy: &policy{}, counts: &counts{}}
+		w := &world{
+			log: &spoilt{Fake: storetest.NewFake(time.Now), broken: map[store.Position]error{}}, index: &handles{}, policy: &policy{}, counts: &counts{},
+			letters: &letters{kept: map[store.Position]store.DeadLetter{}},
+		}
 		w.Follower = outbox.New(outbox.Options{
 			Log: w.log, Index: w.index, Access: w.policy, Controls: w.policy, Metrics: w.counts,
 			Now: time.Now, Logger: slog.New(slog.DiscardHandler), Start: start,
+			Letters: w.letters, Readers: w, Replica: "r1", MaxLag: 5 * time.Second,
 		})
 		w.conn = lifecycle.NewConn(t.Context(), lifecycle.Options{ID: 1, Sight: func(ev *wire.Event) lifecycle.Sight { return w.policy.Sight(ev) }, Limits: lifecycle.Limits{
 			QueueFrames: 16, QueueBytes: 1 << 20, HoldFrames: 4, HoldBytes: 1 << 16, Subscriptions: 4, Weight: 1 << 16, Queries: 1,
@@ -126,16 +150,7 @@ func in(t *testing.T, start store.Position, test func(t *testing.T, w *world)) {
 // subscribe makes a live subscription for one kind.
 func (w *world) subscribe(t *testing.T, id string, kind int) *lifecycle.Handle {
 	t.Helper()
-	filter := wire.NewFilter(nostr.Filter{Kinds: []int{kind}})
-	h, _, err := w.conn.Reserve(t.Context(), id, []*wire.Filter{filter})
-	require.NoError(t, err)
-	w.index.all = append(w.index.all, h)
-	h.Begin(w.Begun())
-	live, err := h.GoLive(wire.HintFinish)
-	require.NoError(t, err)
-	require.True(t, live)
-	w.take(t)
-	return h
+	return w.filter(t, id, wire.NewFilter(nostr.Filter{Kinds: []int{kind}}))
 }
 
 // take returns the content of each EVENT, and the verb of anything else.

@@ -10,7 +10,8 @@ import (
 )
 
 // fanoutRemoval tells the feeds that asked for it that an event is gone: those that
-// its header matches and whose reader could see it. Most removals concern none.
+// its header matches and whose reader could see it. Most removals concern none. What
+// panics is as in fanout.
 func (f *Follower) fanoutRemoval(e *store.Entry) {
 	gone := e.Removal.Event
 	f.candidates = slices.DeleteFunc(f.index.Candidates(f.candidates[:0], gone), func(h *lifecycle.Handle) bool {
@@ -20,23 +21,16 @@ func (f *Follower) fanoutRemoval(e *store.Entry) {
 		return
 	}
 	f.pause.At(pause.FanoutSelected)
-	for _, h := range f.candidates {
+	f.serve(e, func(h *lifecycle.Handle) {
 		sight := h.Conn().SightOf(gone, true)
 		grant := sight.Grant
 		if sight.Ask != nil {
 			grant = lifecycle.Undecided
 		}
 		if sight.May != nil && !sight.May(h.Conn().Keys()) {
-			continue
+			return
 		}
 		f.pause.At(pause.FanoutDecided)
-		switch h.DeliverRemoved(e.Position, gone, grant) {
-		case lifecycle.Ended:
-			f.index.Remove(h)
-			f.metrics.SubscriptionEnded("slow")
-		case lifecycle.Dropped:
-			f.metrics.FrameDropped("stale")
-		}
-	}
-	clear(f.candidates)
+		f.delivered(h, h.DeliverRemoved(e.Position, gone, grant))
+	})
 }

@@ -152,6 +152,7 @@ type Entry struct {
 	Removal  *Removal    // set for EntryRemoval
 	Control  *Control    // set for EntryControl
 	Void     VoidKind    // set for EntryVoid
+	Broken   *Broken     // set instead of Event, Removal and Control when the body cannot be read
 	Prefix   [8]byte     // first bytes of the id of the event concerned
 }
 

@@ -80,6 +80,24 @@ func decodeRow(position uint64, row []byte, known *wire.Event) (store.Entry, err
 	return e, nil
 }
 
+// brokenRow is what is told of a row that decodeRow has refused with err.
+func brokenRow(position uint64, row []byte, err error) store.Entry {
+	e := store.Entry{Position: store.Position(position)}
+	var body []byte
+	if len(row) > 0 {
+		e.Type, body = store.EntryType(row[0]), row[1:]
+	}
+	why := store.ErrDamaged
+	switch {
+	case e.Type > store.EntryControl:
+		why = store.ErrNewer
+	case e.Type == store.EntryRemoval && len(body) > 9:
+		body = body[9:]
+	}
+	e.Broken = store.Salvage(fmt.Errorf("%w: %w", why, err), body)
+	return e
+}
+
 func decodeRemoval(e *store.Entry, body []byte) error {
 	if len(body) < 9 {
 		return errCorrupt

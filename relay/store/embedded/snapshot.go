@@ -169,7 +169,11 @@ func (s *snapshot) decode(it *pebble.Iterator, position uint64) (store.Entry, er
 	if len(value) > 0 && store.EntryType(value[0]) == store.EntryEvent {
 		known = s.store.cache.get(position)
 	}
-	return decodeRow(position, value, known)
+	e, err := decodeRow(position, value, known)
+	if err != nil {
+		return brokenRow(position, value, err), nil
+	}
+	return e, nil
 }
 
 func (s *snapshot) newReader() *reader {

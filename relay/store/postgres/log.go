@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	sqlReadLog = `SELECT l.position, l.type, l.detail, coalesce(l.target, 0), l.prefix, coalesce(l.body, e.raw)
-FROM log l LEFT JOIN events e ON e.position = l.position AND l.type = 1
+	sqlReadLog = `SELECT l.position, l.type, l.detail, coalesce(l.target, 0), l.prefix, coalesce(l.body, e.raw),
+coalesce(e.kind, -1), e.pubkey, e.address FROM log l LEFT JOIN events e ON e.position = l.position AND l.type = 1
 WHERE l.position > $1 ORDER BY l.position LIMIT $2`
 
 	sqlReadControl = `SELECT l.position, l.type, l.detail, coalesce(l.target, 0), l.prefix, l.body
@@ -36,15 +36,15 @@ func (s *Store) Log(ctx context.Context) (info store.LogInfo, err error) {
 
 // ReadLog implements store.Store.
 func (s *Store) ReadLog(ctx context.Context, after store.Position, limit int) ([]store.Entry, error) {
-	return s.readRows(ctx, sqlReadLog, after, limit)
+	return s.readRows(ctx, sqlReadLog, after, limit, collectLog)
 }
 
 // ReadControl implements store.Store.
 func (s *Store) ReadControl(ctx context.Context, after store.Position, limit int) ([]store.Entry, error) {
-	return s.readRows(ctx, sqlReadControl, after, limit)
+	return s.readRows(ctx, sqlReadControl, after, limit, collectRows)
 }
 
-func (s *Store) readRows(ctx context.Context, sql string, after store.Position, limit int) (out []store.Entry, err error) {
+func (s *Store) readRows(ctx context.Context, sql string, after store.Position, limit int, collect func(pgx.Rows) ([]store.Entry, error)) (out []store.Entry, err error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (s *Store) readRows(ctx context.Context, sql string, after store.Position, 
 	}
 	var b pgx.Batch
 	b.Queue(sql, int64(after), limit).Query(func(rows pgx.Rows) error {
-		out, err = collectRows(rows)
+		out, err = collect(rows)
 		return err
 	})
 	var floor store.Position
@@ -73,6 +73,22 @@ func collectRows(rows pgx.Rows) (out []store.Entry, err error) {
 		e, err := r.decode(nil)
 		out = append(out, e)
 		return err
+	})
+	return out, err
+}
+
+// collectLog does not fail where a body cannot be read.
+func collectLog(rows pgx.Rows) (out []store.Entry, err error) {
+	var r rawRow
+	var t routing
+	to := []any{&r.position, &r.kind, &r.detail, &r.target, &r.prefix, &r.body, &t.kind, &t.pubkey, &t.address}
+	_, err = pgx.ForEachRow(rows, to, func() error {
+		e, err := r.decode(nil)
+		if err != nil {
+			e = r.broken(err, &t)
+		}
+		out = append(out, e)
+		return nil
 	})
 	return out, err
 }

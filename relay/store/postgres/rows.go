@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -76,6 +77,43 @@ func (r *rawRow) decode(known *wire.Event) (store.Entry, error) {
 		return e, fmt.Errorf("log row %d: %w", r.position, err)
 	}
 	return e, nil
+}
+
+// routing is what the table of events knows of a row beside its wire form.
+type routing struct {
+	kind            int // negative: nothing
+	pubkey, address []byte
+}
+
+// broken is what is told of a row that decode has refused with err.
+func (r *rawRow) broken(err error, t *routing) store.Entry {
+	e := store.Entry{Position: store.Position(r.position), Type: store.EntryType(r.kind)}
+	copy(e.Prefix[:], r.prefix)
+	why := store.ErrDamaged
+	if e.Type > store.EntryControl {
+		why = store.ErrNewer
+	}
+	e.Broken = store.Salvage(fmt.Errorf("%w: %w", why, err), r.body)
+	if t.kind >= 0 {
+		e.Broken.Kind, e.Broken.PubKey = t.kind, hex.EncodeToString(t.pubkey)
+		if len(t.address) > 0 {
+			e.Broken.Aggregate = coordinate(t)
+		}
+	}
+	return e
+}
+
+// coordinate makes store.Entry.Aggregate of an address: kind(2) pubkey(32) text(d).
+func coordinate(t *routing) string {
+	at := fmt.Sprintf("%d:%x", t.kind, t.pubkey)
+	if wire.ClassOf(t.kind) != wire.Addressable {
+		return at
+	}
+	d := t.address[2+32:]
+	if d[0] == hashed {
+		return fmt.Sprintf("%s:%x", at, d[1:])
+	}
+	return at + ":" + string(d[1:])
 }
 
 func decodeControl(body []byte) (*store.Control, error) {
