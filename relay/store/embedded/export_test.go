@@ -163,3 +163,9 @@ func peakOf(ctx context.Context, s *Store, f *wire.Filter, q *query, p plan) (pe
 		peak = max(peak, held)
 	}
 }
+
+// LogRows is how many rows of the log are on disk, below the floor too.
+func LogRows(s *Store) (n int, err error) {
+	err = eachKey(s.engine.db, spaceLog, func(_, _ []byte) error { n++; return nil })
+	return n, err
+}

@@ -28,6 +28,7 @@ INSERT INTO tags
 SELECT ascii('e'), '\x40'::bytea || convert_to(encode(sha256((n % 50000)::text::bytea), 'hex'), 'UTF8'), -1700000000 - n, sha256(n::text::bytea), n FROM generate_series(1, $N) n;
 INSERT INTO log (position, type, detail, prefix)
 SELECT n, 1, 0, substr(sha256(n::text::bytea), 1, 8) FROM generate_series(1, $N) n;
+INSERT INTO search SELECT n, array_to_tsvector(ARRAY['frequent', 'rare' || n % 1000]) FROM generate_series(1, $N) n;
 UPDATE log_head SET head = $N;
 ANALYZE;`
 
@@ -61,14 +62,20 @@ func TestEveryFilterWalksAnIndex(t *testing.T) {
 		"tags_pkey":             {Tags: nostr.TagMap{"t": {"a", "b"}}},
 		"tags_pkey on":          {Tags: nostr.TagMap{"e": events}},
 		"tags_pkey on tags":     {Tags: nostr.TagMap{"e": events}, Kinds: []int{1}, Since: &since},
+		"search_words ":         {Search: "rare7"},
+		"search_words":          {Search: "rare7 frequent", Kinds: []int{7}, Tags: nostr.TagMap{"t": {"a", "h"}}},
+		"events_time on  ":      {Search: "frequent"},
+		"events_author":         {Search: "frequent", Authors: []string{author(3)}},
 	} {
 		began := time.Now()
 		plan, err := s.Explain(t.Context(), wire.NewFilter(f))
 		require.NoError(t, err)
 		t.Logf("%s: %s", index, time.Since(began).Round(100*time.Microsecond))
-		require.Contains(t, plan, index)
+		require.Contains(t, plan, strings.TrimSpace(index))
 		requireNoScan(t, plan)
-		require.NotContains(t, plan, "Sort", plan)
+		if f.Search == "" {
+			require.NotContains(t, plan, "Sort", plan)
+		}
 	}
 	others, err := s.ExplainOthers(t.Context())
 	require.NoError(t, err)
@@ -77,7 +84,7 @@ func TestEveryFilterWalksAnIndex(t *testing.T) {
 	}
 }
 
-var scanned = regexp.MustCompile(`Seq Scan on (events|tags|log|tombs|address_tombs|bans|epochs|erased_keys|erased_groups)\b`)
+var scanned = regexp.MustCompile(`Seq Scan on (events|tags|search|log|log_times|tombs|address_tombs|bans|epochs|erased_keys|erased_groups)\b`)
 
 // requireNoScan also requires that no node threw away what it read.
 func requireNoScan(t *testing.T, plan string) {

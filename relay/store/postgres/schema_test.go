@@ -115,7 +115,7 @@ func TestRemovedEventsAreTrimmed(t *testing.T) {
 	s := reopen(t, url, postgres.Options{SnapshotAge: time.Millisecond})
 	var events []*wire.Event
 	for i := range 600 {
-		tags := nostr.Tags{{"t", "x"}, {"t", "x"}, {"d", strconv.Itoa(i)}}
+		tags := nostr.Tags{{"t", "x"}, {"t", "x"}, {"d", strconv.Itoa(i)}, {"title", "gone"}}
 		events = append(events, storetest.Draft{Kind: 30000, At: 100, Tags: tags}.Event())
 	}
 	last := note(1, "stays")
@@ -131,6 +131,7 @@ func TestRemovedEventsAreTrimmed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, count(t, url, "events"))
 	require.Zero(t, count(t, url, "tags"))
+	require.Equal(t, 1, count(t, url, "search"))
 	require.Equal(t, 1201, count(t, url, "log"))
 	_, _, err = snap.Count(t.Context(), []*wire.Filter{wire.NewFilter(nostr.Filter{})}, 0, nil)
 	require.ErrorContains(t, err, "too old")
