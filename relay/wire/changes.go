@@ -35,6 +35,14 @@ type Cursor struct {
 	Foreign  bool // it is not one of a relay like this one; nothing else is set
 }
 
+// CursorAt returns the cursor of a row of that epoch that is about the event of that id.
+func CursorAt(epoch string, position uint64, id string) Cursor {
+	c := Cursor{Epoch: epoch, Position: position, IsToken: true}
+	// What is no id gives a prefix that no relay has given out.
+	_, _ = hex.Decode(c.Prefix[:], []byte(id[:min(len(id), hex.EncodedLen(len(c.Prefix)))]))
+	return c
+}
+
 // maxEpoch is the length of the longest epoch, in bytes.
 const maxEpoch = 64
 

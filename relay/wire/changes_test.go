@@ -39,6 +39,21 @@ func TestDecodeReadsAFeed(t *testing.T) {
 	}
 }
 
+func TestAFeedThatIsSentIsReadAsItWasMeant(t *testing.T) {
+	t.Parallel()
+	kinds := wire.NewFilter(nostr.Filter{Kinds: []int{1}})
+	for _, m := range []wire.ChangesMessage{
+		{ID: "x", Filter: wire.NewFilter(nostr.Filter{})},
+		{ID: `a"b`, Filter: kinds, Since: wire.Cursor{Position: 7, Epoch: `E"`}, Limit: 3, HasLimit: true, Live: true},
+		{ID: "x", Filter: kinds, Since: wire.CursorAt("E", 7, hexA), HasLimit: true, Removed: true},
+		{ID: "x", Filter: kinds, Since: wire.Cursor{Foreign: true}},
+	} {
+		got, err := wire.Decode(wire.AppendChangesReq(nil, &m))
+		require.NoError(t, err)
+		require.Equal(t, &m, got)
+	}
+}
+
 func TestDecodeRefusesAFeed(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

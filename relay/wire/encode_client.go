@@ -24,6 +24,35 @@ func appendQuery(dst []byte, sub string, filters []*Filter) []byte {
 	return append(dst, ']')
 }
 
+// AppendChangesReq appends ["CHANGES", sub, {...}], which a client sends. A foreign
+// cursor is sent as a text that is no token, which a relay answers with where its log
+// is.
+func AppendChangesReq(dst []byte, m *ChangesMessage) []byte {
+	dst = append(AppendString(append(dst, `["CHANGES",`...), m.ID), ',')
+	dst = AppendFilter(dst, m.Filter)
+	dst = dst[:len(dst)-1] // the closing brace
+	if dst[len(dst)-1] != '{' {
+		dst = append(dst, ',')
+	}
+	switch {
+	case m.Since.Foreign:
+		dst = append(dst, `"since":""`...)
+	case m.Since.IsToken:
+		dst = AppendString(append(dst, `"since":`...), m.Since.Token())
+	default:
+		dst = strconv.AppendUint(append(dst, `"since":`...), m.Since.Position, 10)
+		if m.Since.Epoch != "" {
+			dst = AppendString(append(dst, `,"epoch":`...), m.Since.Epoch)
+		}
+	}
+	if m.HasLimit {
+		dst = strconv.AppendInt(append(dst, `,"limit":`...), m.Limit, 10)
+	}
+	dst = strconv.AppendBool(append(dst, `,"live":`...), m.Live)
+	dst = strconv.AppendBool(append(dst, `,"removed":`...), m.Removed)
+	return append(dst, '}', ']')
+}
+
 // AppendClose appends ["CLOSE", sub], which a client sends.
 func AppendClose(dst []byte, sub string) []byte {
 	return append(AppendString(append(dst, `["CLOSE",`...), sub), ']')

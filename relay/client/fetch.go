@@ -1,0 +1,69 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"fencepost/relay/wire"
+)
+
+// fetch gives the keeper everything that is stored, and drops what is not.
+func (s *syncing) fetch(ctx context.Context) error {
+	have := make(map[string]struct{})
+	var until *nostr.Timestamp
+	for {
+		page, all, err := s.page(ctx, until)
+		if err != nil {
+			return err
+		}
+		fresh := 0
+		for _, ev := range page {
+			if _, again := have[ev.ID]; again {
+				continue
+			}
+			fresh++
+			have[ev.ID] = struct{}{}
+			if err := s.Keeper.Add(ev); err != nil {
+				return err
+			}
+		}
+		if all || len(page) == 0 {
+			break
+		}
+		if fresh == 0 {
+			return errors.New("sync: more events of one second than the relay gives at once")
+		}
+		until = &page[len(page)-1].CreatedAt // once more: there may be others of that second
+	}
+	return s.Keeper.Retain(func(id string) bool {
+		_, ok := have[id]
+		return ok
+	})
+}
+
+// page fetches what is stored up to a time, newest first. All says that nothing older
+// is left.
+func (s *syncing) page(ctx context.Context, until *nostr.Timestamp) (page []*wire.Event, all bool, err error) {
+	f := s.Filter.Filter
+	f.Until = until
+	sub := s.newSub()
+	if err := s.Send(ctx, wire.AppendReq(nil, sub, []*wire.Filter{wire.NewFilter(f)})); err != nil {
+		return nil, false, err
+	}
+	for {
+		m, err := s.next(ctx, sub)
+		switch {
+		case err != nil:
+			return nil, false, err
+		case m.Verb == "EVENT":
+			page = append(page, m.Event)
+		case m.Verb == "CLOSED":
+			return nil, false, &Refusal{Text: m.Text}
+		case m.Verb == "EOSE":
+			return page, slices.Contains(m.Hints, "finish"), s.Send(ctx, wire.AppendClose(nil, sub))
+		}
+	}
+}
