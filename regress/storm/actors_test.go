@@ -18,7 +18,7 @@ import (
 func (w *town) moderate(ctx context.Context, i int, until time.Time) error {
 	random := rand.New(rand.NewPCG(w.seed, uint64(100+i)))
 	group, secret := w.groups[i], w.admins[i]
-	return w.with(ctx, secret, func(conn *client.Client) error {
+	return w.with(ctx, i, secret, func(conn *client.Client) error {
 		for n := 1; time.Now().Before(until); n++ {
 			kind, tags := 9001, nostr.Tags{{"h", group}}
 			mover := nostr.Tag{"p", public(w.moving[random.IntN(w.size.movers)].secret)}
@@ -71,7 +71,7 @@ func (w *town) ask(ctx context.Context, conn *client.Client, e *wire.Event) erro
 // publish writes into the groups and outside.
 func (w *town) publish(ctx context.Context, i int, until time.Time) error {
 	random := rand.New(rand.NewPCG(w.seed, uint64(200+i)))
-	return w.with(ctx, w.writers[i], func(conn *client.Client) error {
+	return w.with(ctx, i+1, w.writers[i], func(conn *client.Client) error {
 		for n := 0; time.Now().Before(until); n++ {
 			kind, group := []int{1, withdrawn}[random.IntN(2)], ""
 			if random.IntN(3) > 0 {
@@ -108,7 +108,7 @@ func (w *town) say(ctx context.Context, conn *client.Client, secret string, kind
 
 // lastWords publishes an event in each group and outside. Residents wait for them.
 func (w *town) lastWords(ctx context.Context) error {
-	return w.with(ctx, w.writers[0], func(conn *client.Client) error {
+	return w.with(ctx, 1, w.writers[0], func(conn *client.Client) error {
 		for _, group := range append([]string{""}, w.groups...) {
 			kind := 9
 			if group == "" {

@@ -71,7 +71,7 @@ func assemble(t testing.TB, c config.Config, change func(*assembled)) *host {
 	}
 	t.Cleanup(stop)
 	return &host{
-		url: "ws" + strings.TrimPrefix(server.URL, "http"), self: a.self, data: c.Data, grace: patience, manage: a.manage, stop: stop,
+		urls: []string{"ws" + strings.TrimPrefix(server.URL, "http")}, self: a.self, config: c, grace: patience, manage: a.manage, stop: stop,
 	}
 }
 

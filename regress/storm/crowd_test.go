@@ -85,7 +85,7 @@ func gather(b *testing.B, private bool, members, people, among int) *crowd {
 			secrets[i] = nostr.GeneratePrivateKey()
 		}
 		coming.Go(func() (err error) {
-			c.people[i], err = c.come(b, h.url, secrets[i])
+			c.people[i], err = c.come(b, h.url(0), secrets[i])
 			return err
 		})
 	}

@@ -17,6 +17,7 @@ import (
 // n-th is the one after n control rows.
 type history struct {
 	self   string
+	lags   bool // what was granted may not be in force yet where somebody else asks
 	states []fold
 	events []logged // those whose payload is left, in position order
 
@@ -38,8 +39,9 @@ type deed struct {
 
 // newHistory works the log out. A row that nobody in the ledger has asked for, as
 // when the town was founded, may have been applied at any time.
-func newHistory(self string, walled bool, entries []store.Entry, l *ledger) (*history, error) {
-	h := &history{self: self, states: []fold{newFold(walled)}, positions: map[[8]byte]store.Position{}}
+func newHistory(of *host, entries []store.Entry, l *ledger) (*history, error) {
+	self := of.self
+	h := &history{self: self, lags: of.lags(), states: []fold{newFold(of.walled)}, positions: map[[8]byte]store.Position{}}
 	asked, operated := "", 0
 	for i := range entries {
 		e := &entries[i]
@@ -107,8 +109,12 @@ func (h *history) most(at uint64) int {
 }
 
 // least returns the oldest state that the relay can have been in at a time: a row
-// that was granted before had been applied.
+// that was granted before had been applied. Of another replica that is not said: what
+// it has applied only its frames show.
 func (h *history) least(at uint64) int {
+	if h.lags {
+		return 0
+	}
 	if i := sort.Search(len(h.lasts), func(i int) bool { return h.lasts[i].at >= at }); i > 0 {
 		return h.lasts[i-1].row
 	}

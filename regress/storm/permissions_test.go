@@ -66,7 +66,7 @@ func stormTown(t *testing.T, h *host, of size, length time.Duration, seed uint64
 	w := newTown(h, of, seed)
 	w.storm(t, length)
 	h.stop()
-	past, err := newHistory(h.self, h.walled, readLog(t, h.data), w.ledger)
+	past, err := newHistory(h, readLog(t, h.config), w.ledger)
 	require.NoError(t, err)
 	j := judge{history: past, ledger: w.ledger}
 	for _, r := range w.residents {
@@ -101,9 +101,7 @@ func total(counts map[string]int) (n int) {
 }
 
 // readLog returns everything that is in the store of a relay that has ended.
-func readLog(t *testing.T, data string) []store.Entry {
-	c := config.Default()
-	c.Data = data
+func readLog(t *testing.T, c config.Config) []store.Entry {
 	s, err := relay.OpenStore(t.Context(), c, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	entries, err := s.ReadLog(t.Context(), 0, math.MaxInt)
@@ -131,7 +129,7 @@ func startHost(t *testing.T, c config.Config) *host {
 	t.Cleanup(stop)
 	page := "http://" + r.Addr().String()
 	return &host{
-		url: "ws://" + r.Addr().String(), self: self(t, page), data: c.Data,
+		urls: []string{"ws://" + r.Addr().String()}, self: self(t, page), config: c,
 		walled: c.Membership.Require == config.RequireAll, grace: patience,
 		manage: func(ctx context.Context, method string, of any) error { return call(ctx, page, method, of) },
 		stop:   stop,

@@ -24,6 +24,7 @@ type reader struct {
 	town   *town
 	name   string
 	secret string // "" for one that never authenticates
+	url    string
 	random *rand.Rand
 
 	visits atomic.Int64 // connections that have ended, or on which AUTH was answered
@@ -96,7 +97,7 @@ func (r *reader) lost(ctx context.Context, err error) error {
 
 func (r *reader) connect(ctx context.Context) (err error) {
 	r.record, r.slots, r.due, r.conn, r.counting = nil, nil, map[string]bool{}, nil, nil
-	if r.conn, err = client.Dial(ctx, r.town.host.url, client.Options{}); err != nil {
+	if r.conn, err = client.Dial(ctx, r.url, client.Options{}); err != nil {
 		return err
 	}
 	r.record = &record{name: fmt.Sprintf("%s/%d", r.name, len(r.records)), authSent: never, authed: never}
@@ -110,7 +111,7 @@ func (r *reader) connect(ctx context.Context) (err error) {
 	if err := r.answered(r.wait(ctx, patience, func() bool { return r.conn.Challenge() != "" })); err != nil {
 		return err
 	}
-	e, err := client.AuthEvent(r.town.host.url, r.conn.Challenge(), r.secret)
+	e, err := client.AuthEvent(r.url, r.conn.Challenge(), r.secret)
 	if err != nil {
 		return err
 	}

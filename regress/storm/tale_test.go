@@ -128,7 +128,7 @@ func (s *tale) cut() { s.record.note(note{kind: gotEnd, at: s.ledger.now()}) }
 
 // judge returns what is wrong with it.
 func (s *tale) judge(resident bool) map[string]int {
-	past, err := newHistory(storetest.Key(relayKey), false, s.entries, s.ledger)
+	past, err := newHistory(&host{self: storetest.Key(relayKey)}, s.entries, s.ledger)
 	require.NoError(s.t, err)
 	j := judge{history: past, ledger: s.ledger}
 	j.record(s.record, resident)

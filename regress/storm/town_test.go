@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fencepost/relay/client"
+	"fencepost/relay/config"
 	"fencepost/relay/wire"
 )
 
@@ -36,17 +37,25 @@ var (
 	small = size{groups: 2, movers: 4, strangers: 1, residents: 1, pace: 15 * time.Millisecond}
 )
 
-// host is the relay under test.
+// host is the relay under test, or some replicas of it.
 type host struct {
-	url    string
+	urls   []string
 	self   string        // the relay's public key
-	data   string        // the store's folder
+	config config.Config // leads to the store
 	walled bool          // it serves and hears members only
 	grace  time.Duration // how long the last event may take
 
 	manage func(ctx context.Context, method string, of any) error // NIP-86, with one parameter
+	level  func(ctx context.Context) error                        // waits until all replicas have applied what there is; nil for one relay
 	stop   func()                                                 // returns when the store is closed
 }
+
+// url is where actor number n of some kind goes.
+func (h *host) url(n int) string { return h.urls[n%len(h.urls)] }
+
+// lags reports whether what was granted may not be in force yet where somebody else
+// asks.
+func (h *host) lags() bool { return len(h.urls) > 1 }
 
 // town is one storm of permissions: groups, those who moderate them, those who
 // publish and those who read.
@@ -76,7 +85,7 @@ func newTown(h *host, of size, seed uint64) *town {
 	w.writers = []string{nostr.GeneratePrivateKey(), nostr.GeneratePrivateKey()}
 	reader := func(name string, n int, secret string) *reader {
 		return &reader{
-			town: w, name: fmt.Sprintf("%s %d", name, n), secret: secret,
+			town: w, name: fmt.Sprintf("%s %d", name, n), secret: secret, url: h.url(n),
 			random: rand.New(rand.NewPCG(seed, uint64(len(w.moving)+len(w.residents)+1))),
 		}
 	}
@@ -116,7 +125,7 @@ func (w *town) found(ctx context.Context) error {
 		return err
 	}
 	for i, g := range w.groups {
-		err := w.with(ctx, w.admins[i], func(conn *client.Client) error {
+		err := w.with(ctx, i, w.admins[i], func(conn *client.Client) error {
 			members := nostr.Tags{{"h", g}}
 			for _, s := range w.writers {
 				members = append(members, nostr.Tag{"p", public(s)})
@@ -178,10 +187,10 @@ func insist(ctx context.Context, conn *client.Client, e *wire.Event) (err error)
 	return err
 }
 
-// with runs act on a connection of its own. Whatever the relay says beside OKs is
-// dropped.
-func (w *town) with(ctx context.Context, secret string, act func(*client.Client) error) error {
-	conn, err := client.Dial(ctx, w.host.url, client.Options{})
+// with runs act on a connection of its own, where actor number n goes. Whatever the
+// relay says beside OKs is dropped.
+func (w *town) with(ctx context.Context, n int, secret string, act func(*client.Client) error) error {
+	conn, err := client.Dial(ctx, w.host.url(n), client.Options{})
 	if err != nil {
 		return err
 	}
@@ -199,6 +208,9 @@ func (w *town) storm(t *testing.T, length time.Duration) {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
 	defer cancel()
 	require.NoError(t, w.found(ctx))
+	if w.host.level != nil {
+		require.NoError(t, w.host.level(ctx))
+	}
 	for _, r := range w.residents {
 		require.NoError(t, r.settleDown(ctx))
 	}
