@@ -10,6 +10,16 @@
 // its message is owed, which is how a client that does not read is slowed down
 // (G8).
 //
+// CHANGES sends the log behind a position in pages, with a bound on the time of the
+// store, and then what is live. It costs in proportion to the rows that are behind
+// the position, whatever its filter, and stops with a place to go on from where that
+// would be too much. A position that cannot be continued exactly is answered with a
+// resync: one of another epoch, above the head or below the floor, a token whose event
+// stands elsewhere, one that retention overtakes during the replay, and one behind
+// which a row cannot be read. Of a position just below the floor the row is gone, so the
+// epoch alone is compared. What may be seen is decided when the feed asks (R4), for
+// removals by lifecycle.Conn.SightOf.
+//
 // Who may do what is said by Writing and Reading, and each decision is one that
 // still holds when it takes effect (G4):
 //   - An event is planned from epochs that the store compares in the commit. When

@@ -12,8 +12,12 @@
 // an overflow or Close retire it, and it never returns. Whoever retires a handle
 // gets it back and takes it out of the index.
 //
-// Callers guarantee that Reserve, Refuse, Release and ReserveAnswer are called
-// by one goroutine, the reader, in the order in which messages were read (G9),
+// A generation is that of a REQ or, from ReserveFeed, that of a changes feed, whose
+// frames carry positions and whose end is said by ERR. One id has one generation,
+// whichever of the two it is.
+//
+// Callers guarantee that Reserve, ReserveFeed, Refuse, RefuseFeed, Release and
+// ReserveAnswer are called by one goroutine, the reader, in the order in which messages were read (G9),
 // and Take by one goroutine, the writer. Everything else may be called from
 // anywhere. A connection ends in this order: Close (nothing new enters), the
 // writer flushes answers, Finish (nothing is left), then Group.Wait.

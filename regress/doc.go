@@ -37,6 +37,10 @@
 //	E1  OK comes after the commit               suites/order_test.go
 //	E2  one transaction for event and effects   relay/store/storetest
 //	E3  the follower delays and drops nothing   suites/failure_test.go
+//	R1  a resume is exact, then live            suites/changes_test.go
+//	R2  retention is a resync, never a hole     suites/changes_slow_test.go
+//	R3  other histories are found               suites/changes_slow_test.go, handlers/changes_test.go
+//	R4  judged when it resumes                  suites/changes_revoke_test.go
 //
 // Every suite ends with the trace checker and with the accounting of index and
 // queue, so most of them notice when another's promise is broken. The checker holds

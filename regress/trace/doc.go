@@ -6,6 +6,10 @@
 // wrote and, by a caller who knows, which events were committed. It works with
 // subscription ids only, as a client does, and so serves any relay.
 //
+// Of a changes feed it checks that positions rise, that what stands at a position is
+// what was committed there, and that nothing below the last position that was told is
+// missing, whatever became of the feed afterwards (R1).
+//
 // A REQ or CLOSE takes effect at one instant between Reading and Read. Frames
 // that come in between may belong to the generation before or after, and what
 // cannot be told apart counts for either. Sent is both at once: whatever comes

@@ -14,7 +14,7 @@
 //
 // Reading: MayRead refuses filters of which all is closed to the reader. What is
 // left is narrowed event by event: Visible for the store's queries and counts, Sight
-// for every frame. A Sight's grant stops holding when an answer could have turned
+// for every frame, SightOfRemoved for the news that an event is gone. A Sight's grant stops holding when an answer could have turned
 // into a no.
 //
 // A Cutter applies a row and then ends the subscriptions that have nothing left to

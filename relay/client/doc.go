@@ -6,6 +6,10 @@
 // reader and Next stands a bounded buffer. When it is full the reader waits, and
 // so do the OKs behind it: whoever opens subscriptions must keep calling Next.
 //
+// Sync brings a Keeper of events up to date: it resumes by a changes feed and, where
+// the relay says that this is not possible, fetches everything by REQ. It is the only
+// part that calls Next itself.
+//
 // A client does not reconnect and keeps no subscriptions. It answers a challenge
 // (NIP-42) only when told to. Close ends the reader and waits for it.
 package client

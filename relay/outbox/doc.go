@@ -13,6 +13,9 @@
 // an event (Access.Sight), then of each candidate without waiting; a decision from
 // outside is left to the connection, which takes it before the frame is written.
 //
+// Removal rows are told to the changes feeds that asked for them, by what their
+// headers match; SightOf of the reader's connection says who may know.
+//
 // A lost wake-up delays and never drops (E3): a poll is the floor. An error of the
 // log is retried with a jittered back-off, and is nobody's fault (O11).
 //

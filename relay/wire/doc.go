@@ -13,6 +13,11 @@
 // a message. Surplus fields of an event are read, nested at most 32 deep, and
 // dropped. Strings may use every escape of JSON.
 //
+// CHANGES is of the draft NIP-CF: a filter whose since is a position in the log, or a
+// token of one, with further fields. It has neither until nor search. A since that is
+// a text but no token is decoded as foreign, not refused: its holder must fetch
+// everything anew and is told so.
+//
 // Decoding takes time and memory in proportion to the message, whatever it
 // holds; the caller bounds the size of messages.
 //
