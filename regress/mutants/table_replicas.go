@@ -52,4 +52,9 @@ var replicaMutants = []Mutant{
 		Edit:   Edit{"relay/store/postgres/migrate.go", "if err == nil && n > 0 {", "if false && n > 0 {"},
 		Suites: in("relay/store/postgres", "TestARollingDeployDoesNotStopOlderReplicas"),
 	},
+	{
+		Name: "log-behind-queries", Promise: "O18", Says: "Large queries of some clients keep a replica from following its log.",
+		Edit:   Edit{"relay/store/postgres/options.go", "\tcfg.MaxConns = shortConns\n\tif short, err = pgxpool.NewWithConfig(life, cfg); err != nil {\n\t\tqueries.Close()\n\t\treturn nil, nil, err\n\t}\n\treturn queries, short, nil", "\tcfg.MaxConns = shortConns\n\treturn queries, queries, nil"},
+		Suites: in("relay/store/postgres", "TestTheLogDoesNotWaitForQueries"),
+	},
 }

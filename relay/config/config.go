@@ -148,7 +148,7 @@ type Store struct {
 // Postgres is the database that replicas share.
 type Postgres struct {
 	URL      Secret // "" for the embedded store
-	MaxConns int    // for reading, of one replica
+	MaxConns int    // for queries, of one replica
 }
 
 // Bound returns n, or the largest int when n is 0, which means that the limit is

@@ -117,7 +117,7 @@ func TestValuesThatBreakARule(t *testing.T) {
 		{"retention.rows", "9999", "at least 10000, or 0"},
 		{"store.postgres.url", "host=a dbname=b", "must be a URL such as postgres://"},
 		{"store.postgres.url", "postgres://a:b c@d/e\x7f", "must be a URL such as postgres://"},
-		{"store.postgres.max_conns", "1", "at least 2"},
+		{"store.postgres.max_conns", "0", "at least 1"},
 	} {
 		want := row.want
 		if want == "cannot" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"fencepost/relay/wire"
 )
@@ -68,6 +69,25 @@ func (s *Store) explain(ctx context.Context, sql string, args ...any) (plan stri
 		b.Queue("COMMIT")
 	}
 	return plan, s.pool.SendBatch(ctx, &b).Close()
+}
+
+// HoldQueries takes all connections for queries, until the returned function is called.
+func (s *Store) HoldQueries(ctx context.Context) (release func(), err error) {
+	var held []*pgxpool.Conn
+	release = func() {
+		for _, c := range held {
+			c.Release()
+		}
+	}
+	for range s.opt.MaxConns {
+		c, err := s.queries.Acquire(ctx)
+		if err != nil {
+			release()
+			return nil, err
+		}
+		held = append(held, c)
+	}
+	return release, nil
 }
 
 // UpTo applies the first n migrations.

@@ -16,7 +16,7 @@ import (
 type Options struct {
 	Now      func() time.Time // the clock of expiry and of ephemeral rows; time.Now
 	Logger   *slog.Logger     // silent
-	MaxConns int              // connections for reading; 8. Three more write, listen and notify.
+	MaxConns int              // connections for queries; 8. Seven more write, listen, notify and read the log.
 
 	// Migrate brings the schema up to date before the store opens it, unless that
 	// would stop replicas of an older version that run: then store.ErrSchema.
@@ -57,6 +57,9 @@ func (o Options) withDefaults() Options {
 	}
 	return o
 }
+
+// shortConns is how many connections are kept for short statements.
+const shortConns = 4
 
 const (
 	applicationName = "fencepost" // of the sessions of replicas
@@ -110,4 +113,18 @@ func connect(ctx context.Context, cfg *pgx.ConnConfig) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	return pgx.ConnectConfig(ctx, cfg.Copy())
+}
+
+// pools returns the two pools of connections.
+func pools(life context.Context, cfg *pgxpool.Config) (queries, short *pgxpool.Pool, err error) {
+	if queries, err = pgxpool.NewWithConfig(life, cfg); err != nil {
+		return nil, nil, err
+	}
+	cfg = cfg.Copy()
+	cfg.MaxConns = shortConns
+	if short, err = pgxpool.NewWithConfig(life, cfg); err != nil {
+		queries.Close()
+		return nil, nil, err
+	}
+	return queries, short, nil
 }

@@ -1,12 +1,14 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/nbd-wtf/go-nostr"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
@@ -52,6 +54,39 @@ func TestReplicasShareOneLog(t *testing.T) {
 	for _, r := range replicas {
 		require.Equal(t, want, log(t, r))
 	}
+}
+
+// A replica that cannot read the log because clients ask for much would show nothing
+// private and be taken out of its balancer.
+func TestTheLogDoesNotWaitForQueries(t *testing.T) {
+	t.Parallel()
+	s := open(t, server.Start(t), postgres.Options{MaxConns: 2})
+	release, err := s.HoldQueries(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(release) // again, if the test has failed before
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	require.NoError(t, s.Append(ctx, []store.Write{{Event: note(1, "one")}})[0].Err)
+	entries, err := s.ReadLog(ctx, 0, 10)
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	_, err = s.ReadControl(ctx, 0, 10)
+	require.NoError(t, err)
+	info, err := s.Log(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, info.Head)
+	snap, err := s.Snapshot(ctx)
+	require.NoError(t, err)
+	counting, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer stop()
+	all := []*wire.Filter{wire.NewFilter(nostr.Filter{})}
+	_, _, err = snap.Count(counting, all, 0, nil)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	release()
+	n, _, err := snap.Count(ctx, all, 0, nil)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.NoError(t, snap.Close())
 }
 
 func TestReplicasDecideAboutEachOthersWrites(t *testing.T) {

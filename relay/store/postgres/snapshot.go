@@ -148,7 +148,7 @@ func (s *snapshot) read(ctx context.Context, sql string, args []any, collect fun
 	if sql == sqlSearch {
 		b.Queue("COMMIT")
 	}
-	if err := s.store.pool.SendBatch(ctx, &b).Close(); err != nil {
+	if err := s.store.queries.SendBatch(ctx, &b).Close(); err != nil {
 		if ready := s.ready(ctx); ready != nil {
 			return ready
 		}

@@ -21,7 +21,8 @@ import (
 type Store struct {
 	// Set at construction, never changed.
 	opt     Options
-	pool    *pgxpool.Pool
+	queries *pgxpool.Pool // for what clients ask, which may take long
+	pool    *pgxpool.Pool // for what is short, and must not wait for that: the log above all
 	queue   *commit.Queue[uint64]
 	changed chan struct{} // one waiting wake-up at most; never closed
 	notify  chan struct{} // the same for the notifier
@@ -54,7 +55,7 @@ func open(ctx context.Context, url string, opt Options) (*Store, error) {
 		return nil, errors.Join(err, conn.Close(ctx))
 	}
 	life := context.WithoutCancel(ctx)
-	pool, err := pgxpool.NewWithConfig(life, cfg)
+	queries, pool, err := pools(life, cfg)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close(ctx))
 	}
@@ -62,6 +63,7 @@ func open(ctx context.Context, url string, opt Options) (*Store, error) {
 	_, _ = rand.Read(me) // never fails
 	s := &Store{
 		opt:     opt,
+		queries: queries,
 		pool:    pool,
 		queue:   commit.NewQueue[uint64](),
 		changed: make(chan struct{}, 1),
@@ -73,6 +75,7 @@ func open(ctx context.Context, url string, opt Options) (*Store, error) {
 	s.listener.cfg = cfg.ConnConfig
 	s.close = sync.OnceValue(s.shutdown)
 	if err := s.listener.begin(ctx); err != nil {
+		queries.Close()
 		pool.Close()
 		return nil, errors.Join(err, conn.Close(ctx))
 	}
@@ -160,7 +163,8 @@ func (s *Store) shutdown() error {
 	<-s.written
 	s.group.Cancel()
 	err := s.group.Wait(context.WithoutCancel(s.group.Context()))
-	s.pool.Close() // waits for reads that are running
+	s.queries.Close() // waits for reads that are running
+	s.pool.Close()
 	return errors.Join(err, s.writer.end(s.group.Context()), s.listener.end(s.group.Context()))
 }
 
