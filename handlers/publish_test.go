@@ -13,7 +13,6 @@ import (
 	"fencepost/lifecycle/fence"
 	"fencepost/lifecycle/pause"
 	"fencepost/regress/harness"
-	"fencepost/relay/access"
 	"fencepost/relay/store"
 	"fencepost/relay/wire"
 )
@@ -125,7 +124,7 @@ func TestARevocationBeforeTheCommitRefusesWhatIsPublished(t *testing.T) {
 func TestAFenceGoesWithWhatIsPublished(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := harness.New(t, harness.Options{Rules: access.Rules{Members: access.MembersNone}})
+		r := harness.New(t, harness.Options{})
 		r.Run()
 		f := &store.Fence{Stream: fence.Stream{Owner: keyOf(t, alice), Name: "a"}, Token: fence.TokenOf("one")}
 		note := sign(t, bob, nostr.Event{CreatedAt: now})

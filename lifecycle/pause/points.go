@@ -96,4 +96,19 @@ const (
 	EventVerified Point = "event.verified"
 	// EventCommitted: the event is durable, OK is not queued.
 	EventCommitted Point = "event.committed"
+
+	// FenceJudged: the record of a stream was read and a change of it is decided, and
+	// nothing is written. Another claim, a revocation or a frame may come first.
+	FenceJudged Point = "fence.judged"
+	// FenceWritten: the changed record is written, its caller has not been answered. A
+	// process that dies here has done what nobody was told.
+	FenceWritten Point = "fence.written"
+	// DrainLocked: the drain lock is taken, nothing is delivered. It runs out for who is
+	// stopped here.
+	DrainLocked Point = "drain.locked"
+	// DrainDelivered: the first frame is delivered, and still in its stream. Another
+	// drainer delivers it again.
+	DrainDelivered Point = "drain.delivered"
+	// DrainSwapped: the frame is out of its stream, its item is not deleted.
+	DrainSwapped Point = "drain.swapped"
 )

@@ -55,6 +55,8 @@ var Table = []Row{
 	{"relay/store/storetest", append([]string{"lifecycle/fence"}, vocabulary...), "imported by tests and regress only"},
 
 	{"lifecycle/fence", nil, "pure: who may publish to a stream"},
+	{"lifecycle/fence/kv", fenced, "fences beside the relay's store"},
+	{"lifecycle/fence/dapr", []string{"lifecycle/fence/kv"}, "a store of fences"},
 	{"lifecycle", connections, ""},
 	{"lifecycle/pause", nil, ""},
 	{"relay/store", []string{"lifecycle/fence", "relay/wire"}, ""},
@@ -64,7 +66,7 @@ var Table = []Row{
 var regressForCmd = append([]string{"regress/race", "regress/trace", "regress/bench", "relay/client", "lifecycle"}, vocabulary...)
 
 // ForTests is what test files may import beside what their folder may.
-var ForTests = append([]string{"relay/store/storetest", "regress/harness", "regress/postgres"}, connections...)
+var ForTests = append([]string{"relay/store/storetest", "regress/harness", "regress/postgres", "regress/dapr", "lifecycle/fence", "lifecycle/fence/dapr"}, connections...)
 
 // ConcreteStores are named by one file only, their own folders, tests of the
 // roof and regress aside.
