@@ -12,6 +12,7 @@ import (
 	"fencepost/lifecycle"
 	"fencepost/registry"
 	"fencepost/registry/index"
+	"fencepost/registry/session"
 	"fencepost/relay/access"
 	"fencepost/relay/access/group"
 	"fencepost/relay/config"
@@ -57,6 +58,9 @@ var (
 	_ manage.Store       = (*embedded.Store)(nil)
 	_ manage.Progress    = (*outbox.Follower)(nil)
 	_ web.Manager        = (*manage.API)(nil)
+	_ web.Roster         = roster{}
+	_ store.Sessions     = (*postgres.Store)(nil)
+	_ store.Sessions     = (*session.Memory)(nil)
 	_ conn.Metrics       = (*metrics.Metrics)(nil)
 	_ conn.Session       = (*handlers.Session)(nil)
 	_ publish.Store      = (*embedded.Store)(nil)
@@ -130,6 +134,7 @@ func MigrateSchema(ctx context.Context, c config.Config) ([]Migration, error) {
 type parts struct {
 	*permissions
 	store    store.Store
+	sessions store.Sessions
 	registry *registry.Registry
 	index    *index.Index
 	metrics  *metrics.Metrics
@@ -141,7 +146,7 @@ type parts struct {
 
 // build wires a relay over s. start is the end of the log, up to which may holds.
 func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions, start store.Position, log *slog.Logger) *parts {
-	p := &parts{permissions: may, store: s, registry: registry.New(), index: index.New(), metrics: metrics.New()}
+	p := &parts{permissions: may, store: s, sessions: sessions(s), registry: registry.New(), index: index.New(), metrics: metrics.New()}
 	p.cut(access.CutterOptions{Connections: p.registry, Index: p.index, Metrics: p.metrics})
 	p.purge = newPurge(s, may.self, may.left, p.cutter, log)
 	may.left = nil
@@ -203,7 +208,7 @@ func (r *Relay) webOptions() web.Options {
 	return web.Options{
 		Config: r.current, Socket: p.conns, Gate: p.conns.Gate, Metrics: p.metrics.Handler(), Ready: r.readiness,
 		Manager:  manage.New(manage.Options{Access: p.policy, Store: p.store, Progress: p.follower, Now: time.Now, Logger: r.log}),
-		Verifier: verifier, API: r.publishers(verifier), Logger: r.log, Version: r.version, Self: r.key.public, Search: p.store.Searches(),
+		Verifier: verifier, Roster: roster{p.sessions, r.current, p.book.Share}, API: r.publishers(verifier), Logger: r.log, Version: r.version, Self: r.key.public, Search: p.store.Searches(),
 	}
 }
 

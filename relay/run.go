@@ -26,6 +26,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	r.group.Go("sweeper", r.sweep)
 	r.group.Go("purge", r.parts.purge.run)
 	r.parts.permissions.start(r.group)
+	r.report(r.group)
 	var cause error
 	select {
 	case <-ctx.Done():

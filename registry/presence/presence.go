@@ -1,7 +1,6 @@
 package presence
 
 import (
-	"fmt"
 	"time"
 
 	"fencepost/relay/store"
@@ -19,24 +18,11 @@ const (
 	Unknown State = "unknown"
 )
 
-// Windows are how long what was observed holds.
+// Windows are how long what was observed holds. Idle is the shorter one, or nobody
+// would ever be idle (R10): relay/config refuses anything else.
 type Windows struct {
 	Idle  time.Duration // a client that is quiet for longer is idle
 	Stale time.Duration // a node that is silent for longer is stale
-}
-
-// Validate refuses windows under which nobody would ever be idle (R10), and a node
-// stale between two of its reports.
-func (w Windows) Validate(every time.Duration) error {
-	switch {
-	case w.Idle <= 0 || every <= 0:
-		return fmt.Errorf("must be more than 0")
-	case w.Idle >= w.Stale:
-		return fmt.Errorf("idle (%v) must be shorter than stale (%v)", w.Idle, w.Stale)
-	case 2*every > w.Stale:
-		return fmt.Errorf("stale (%v) must be at least two reports (%v each)", w.Stale, every)
-	}
-	return nil
 }
 
 // Presence is what is known of a key.

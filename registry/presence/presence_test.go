@@ -15,21 +15,6 @@ import (
 
 var windows = presence.Windows{Idle: time.Minute, Stale: 2 * time.Minute}
 
-// TestWindowsThatSayNothingAreRefused is R10.
-func TestWindowsThatSayNothingAreRefused(t *testing.T) {
-	t.Parallel()
-	const every = 10 * time.Second
-	require.NoError(t, windows.Validate(every))
-	for name, w := range map[string]presence.Windows{
-		"idle at the stale window":     {Idle: time.Minute, Stale: time.Minute},
-		"idle past the stale window":   {Idle: 2 * time.Minute, Stale: time.Minute},
-		"no idle window":               {Stale: time.Minute},
-		"stale before the next report": {Idle: time.Second, Stale: 19 * time.Second},
-	} {
-		require.Error(t, w.Validate(every), name)
-	}
-}
-
 const key = "aa00000000000000000000000000000000000000000000000000000000000000"
 
 var first, second, other = store.Node{Name: "a", Incarnation: "01"}, store.Node{Name: "a", Incarnation: "02"}, store.Node{Name: "b", Incarnation: "03"}

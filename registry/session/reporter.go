@@ -55,7 +55,8 @@ func NewNode(name string) store.Node {
 	return store.Node{Name: name, Incarnation: hex.EncodeToString(id[:])}
 }
 
-// Run reports until ctx ends, then says that the process ends. An index that is away
+// Run reports until ctx ends, then says that the process ends, which may take half as
+// long as lies between two reports. An index that is away
 // is logged once and tried again at the next turn.
 func (r *Reporter) Run(ctx context.Context) {
 	tick := time.NewTicker(r.opt.Every)
@@ -68,7 +69,9 @@ func (r *Reporter) Run(ctx context.Context) {
 		}
 	}
 	last := store.SessionReport{Node: r.opt.Node, Stopped: true}
-	if err := r.report(context.WithoutCancel(ctx), last); err != nil {
+	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.opt.Every/2)
+	defer cancel()
+	if err := r.report(short, last); err != nil {
 		r.opt.Logger.Warn("sessions are not reported as ended", "err", err)
 	}
 }

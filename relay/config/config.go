@@ -24,6 +24,7 @@ type Config struct {
 	Groups        Groups
 	Access        Access
 	Retention     Retention
+	Presence      Presence
 	Store         Store
 }
 
@@ -116,6 +117,16 @@ type Auth struct {
 type Membership struct {
 	Require Requirement
 }
+
+// Presence is what is told about who is connected.
+type Presence struct {
+	Node  string // the name of this process, "" is chosen
+	Idle  time.Duration
+	Stale time.Duration
+}
+
+// PresenceEvery is how often a process reports its sessions.
+const PresenceEvery = 5 * time.Second
 
 // Groups is NIP-29.
 type Groups struct {

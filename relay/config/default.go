@@ -72,6 +72,7 @@ func Default() Config {
 		},
 		Access:    Access{MaxLag: 5 * time.Second},
 		Retention: Retention{Age: 30 * 24 * time.Hour, Rows: 10_000_000},
+		Presence:  Presence{Idle: time.Minute, Stale: 2 * time.Minute},
 		Store:     Store{Cache: 0, Postgres: Postgres{MaxConns: 16}}, // the cache is chosen by the machine
 	}
 }

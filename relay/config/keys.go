@@ -129,6 +129,10 @@ var keys = []key{
 	{"retention.age", "how long the log is kept: a client that was away for less goes on where it was; stored events stay; 0s is for ever", atOnce, func(c *Config) any { return &c.Retention.Age }, number{min: int64(time.Hour), off: true}},
 	{"retention.rows", "rows of the log that are kept, whatever their age; 0 is all of them", atOnce, func(c *Config) any { return &c.Retention.Rows }, number{min: 10_000, off: true}},
 
+	{"presence.node", "name of this process in the session index, which no other has; empty: host and port", atRestart, func(c *Config) any { return &c.Presence.Node }, text(checkNode)},
+	{"presence.idle", "how long a client that sends nothing counts as online", atOnce, func(c *Config) any { return &c.Presence.Idle }, timeout},
+	{"presence.stale", "how long a process may be silent before its users count as stale, which is longer than presence.idle", atOnce, func(c *Config) any { return &c.Presence.Stale }, number{min: int64(2 * PresenceEvery), why: "a process reports every 5 seconds"}},
+
 	{"store.cache", "memory for what was read: blocks and decoded events, half each; up to 128MiB for writing come on top; 0 is an eighth of the memory, 128MiB to 1GiB", atRestart, func(c *Config) any { return &c.Store.Cache }, orChosen{number{min: int64(MiB)}}},
 
 	{"store.postgres.url", "database of all replicas, postgres://user:password@host:port/database; empty: the embedded store", atRestart, func(c *Config) any { return &c.Store.Postgres.URL }, secret(checkDatabase)},

@@ -134,6 +134,13 @@ func checkPubKey(s string) string {
 	return ""
 }
 
+func checkNode(s string) string {
+	if len(s) > 255 || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return "must be a name of at most 255 bytes, without blanks"
+	}
+	return ""
+}
+
 func checkDatabase(s string) string {
 	if s == "" {
 		return ""

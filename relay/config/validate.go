@@ -95,6 +95,12 @@ var relations = []relation{
 	{[]string{"events.pending_bytes", "websocket.max_message"}, func(c Config) string {
 		return atLeast(c.Events.PendingBytes, c.WebSocket.MaxMessage, "so that it holds an event of websocket.max_message")
 	}},
+	{[]string{"presence.idle", "presence.stale"}, func(c Config) string {
+		if c.Presence.Idle < c.Presence.Stale {
+			return ""
+		}
+		return "must be less than presence.stale, or nobody would ever be idle"
+	}},
 	{[]string{"membership.require", "relay.pubkey"}, func(c Config) string {
 		if c.Membership.Require == RequireNone || c.Relay.PubKey != "" {
 			return ""

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -41,6 +42,14 @@ type SessionRef struct {
 	Node
 	Conn uint64 `json:"connection"`
 	Key  string `json:"pubkey"` // hex
+}
+
+// Validate refuses what is no place in the order of sessions.
+func (r SessionRef) Validate() error {
+	if len(r.Name) > maxNodeName || !isHex(r.Incarnation) || !nostr.IsValid32ByteHex(r.Key) || r.Conn > math.MaxInt64 {
+		return errors.New("names no session")
+	}
+	return nil
 }
 
 // SessionReport is what a process says of itself. Its clock does not matter: times

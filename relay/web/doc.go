@@ -4,6 +4,7 @@
 //	/healthz   200 while the process serves; never looks at the store
 //	/readyz    200 or 503 with the reasons, for load balancers
 //	/metrics   for Prometheus
+//	/api/presence, /api/sessions   who is connected, with Options.Roster
 //	/api/      whatever Options.API serves
 //
 // The endpoint is one path only (NIP-01): "/", or the path of relay.urls when
@@ -20,6 +21,10 @@
 // 401, 403, 413, 415), what is wrong with the method is the error of an answer
 // with status 200. A Gate, which keeps blocked addresses out, does not stand before
 // it. Every refusal is JSON, {"error": "prefix: text"}.
+//
+// Presence of keys is told to whoever signs (NIP-98), as far as the Roster lets that
+// key know, and the sessions to the operator. Every answer says when it was observed
+// and how old that is; when the index cannot be read it is 503, never "offline".
 //
 // Document and page follow the configuration that Options.Config returns at the
 // moment of the request, so a reload changes them. Nothing here keeps state,

@@ -11,7 +11,8 @@ import (
 )
 
 // Options make the handler. Config and Socket must be set, Verifier and Logger
-// with Manager.
+// with Manager
+// or Roster.
 type Options struct {
 	Config   func() config.Config                 // the present configuration; must not block
 	Socket   http.Handler                         // takes WebSocket upgrades at the endpoint
@@ -20,6 +21,7 @@ type Options struct {
 	Gate     func(next http.Handler) http.Handler // stands before all but management; nil: there is none
 	Manager  Manager                              // nil: there is no management API
 	API      http.Handler                         // of everything below /api/; nil: there is nothing
+	Roster   Roster                               // nil: nobody is told who is connected
 	Verifier *nip98.Verifier                      // tells who sent a request
 	Logger   *slog.Logger
 	Search   bool   // the store searches (NIP-50)
@@ -60,6 +62,16 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/metrics":
 		if s.Metrics != nil {
 			s.plain(w, r, s.Metrics.ServeHTTP)
+			return
+		}
+	}
+	if s.Roster != nil {
+		switch r.URL.Path {
+		case "/api/presence":
+			s.servePresence(w, r)
+			return
+		case "/api/sessions":
+			s.serveSessions(w, r)
 			return
 		}
 	}
