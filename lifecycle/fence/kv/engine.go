@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ const (
 	DrainLock = 3 * time.Second
 	// SweepEvery is how often Run looks for what others left behind.
 	SweepEvery = time.Second
-	// MaxPending is how many frames of a stream may wait (P9).
+	// MaxPending is how many frames of a stream may wait (P9), unless Options say less.
 	MaxPending = 1000
 	// MaxStreams is how many streams one key may have.
 	MaxStreams = 256
@@ -37,6 +38,8 @@ type Options struct {
 	Now    func() time.Time // time.Now when nil
 	Logger *slog.Logger     // silent when nil
 	Pause  *pause.Hook
+
+	MaxPending int // MaxPending when 0
 }
 
 // Engine is an engine of package publish.
@@ -47,6 +50,7 @@ type Engine struct {
 	now   func() time.Time
 	log   *slog.Logger
 	pause *pause.Hook
+	most  int // pending frames of a stream
 
 	able atomic.Bool // the store was found to lack nothing
 
@@ -60,7 +64,7 @@ type Engine struct {
 // New returns an engine.
 func New(o Options) *Engine {
 	e := &Engine{
-		kv: o.KV, sink: o.Sink, now: o.Now, log: o.Logger, pause: o.Pause,
+		kv: o.KV, sink: o.Sink, now: o.Now, log: o.Logger, pause: o.Pause, most: cmp.Or(o.MaxPending, MaxPending),
 		turns: make(map[fence.Stream]*turn), waiting: make(map[string]chan fence.Receipt),
 	}
 	if e.now == nil {

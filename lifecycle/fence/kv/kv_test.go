@@ -136,29 +136,30 @@ func TestFramesOfManyProcessesHaveOneOrder(t *testing.T) {
 // P9: a stream that is full refuses, and others are not touched by it.
 func TestAFullStreamRefusesAndOthersGoOn(t *testing.T) {
 	t.Parallel()
-	w := newTown(t, dapr.NewMemory(dapr.Redis))
-	e := w.process(nil)
+	const most = 20
+	require.Equal(t, 1000, kv.MaxPending)
+	m := dapr.NewMemory(dapr.Redis)
+	w := newTown(t, m)
+	e := kv.New(kv.Options{KV: m, Sink: w.sink, MaxPending: most})
 	w.claim(e, "", "one")
-	stuck := note(0)
-	w.sink.fail(stuck)
-	_, err := publish(t.Context(), e, "one", stuck)
-	require.ErrorIs(t, err, errSink)
-	for n := 1; n < kv.MaxPending; n++ {
+	w.sink.fail(note(0))
+	for n := range most {
 		_, err := publish(t.Context(), e, "one", note(n))
 		require.ErrorIs(t, err, errSink)
 	}
-	_, err = publish(t.Context(), e, "one", note(kv.MaxPending))
+	_, err := publish(t.Context(), e, "one", note(most))
 	requireRefused(t, fence.ResourceExhausted, err)
+	require.Equal(t, most, m.Keys("item"))
 	other := fence.Stream{Owner: stream.Owner, Name: "other"}
 	_, err = e.Set(t.Context(), other, change("", "one", true))
 	require.NoError(t, err)
 	got, err := e.Publish(t.Context(), other, fence.TokenOf("one"), nil, note(-1))
 	require.NoError(t, err)
 	require.Equal(t, uint64(1), got.Number)
-	require.Equal(t, kv.MaxPending, w.view().Pending)
+	require.Equal(t, most, w.view().Pending)
 	w.sink.fail()
 	require.NoError(t, e.Sweep(t.Context()))
-	require.Len(t, w.log(), kv.MaxPending+1)
+	require.Len(t, w.log(), most+1)
 	require.Zero(t, w.view().Pending)
 }
 

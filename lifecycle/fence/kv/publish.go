@@ -58,7 +58,7 @@ func (e *Engine) admit(ctx context.Context, s fence.Stream, t fence.Token, keys 
 		if f, ok := r.find(ev.ID); ok {
 			return f, r.state.Epoch, nil
 		}
-		if len(r.Pending) >= MaxPending {
+		if len(r.Pending) >= e.most {
 			return f, 0, &fence.Error{Code: fence.ResourceExhausted, Text: "too many frames of the stream are waiting", Epoch: r.state.Epoch}
 		}
 		now := e.now()
