@@ -12,8 +12,14 @@ import (
 	"fencepost/relay/store"
 )
 
-// Keep is how long an index remembers sessions that ended and nodes that do not report.
-const Keep = 24 * time.Hour
+const (
+	// Keep is how long an index remembers sessions that ended and nodes that do not
+	// report.
+	Keep = 24 * time.Hour
+	// KeepEnded is how many sessions that ended it remembers of one node, the last one
+	// of each key.
+	KeepEnded = 100_000
+)
 
 // Memory is the index of a process that runs alone, or of several in a test.
 type Memory struct {
@@ -33,6 +39,8 @@ type node struct {
 	stopped     bool
 	connections int
 	sessions    map[ref]*entry
+	left        []ref          // sessions that ended, the oldest first; some are forgotten already
+	last        map[string]ref // key -> its session that ended last
 }
 
 type ref struct {
@@ -61,7 +69,7 @@ func (m *Memory) Report(ctx context.Context, r store.SessionReport) (fresh bool,
 	n := m.nodes[r.Node]
 	if fresh = n == nil; fresh {
 		m.reported++
-		n = &node{order: m.reported, sessions: make(map[ref]*entry)}
+		n = &node{order: m.reported, sessions: make(map[ref]*entry), last: make(map[string]ref)}
 		m.nodes[r.Node] = n
 	}
 	n.observed, n.stopped, n.connections = now, r.Stopped, r.Connections
@@ -69,19 +77,43 @@ func (m *Memory) Report(ctx context.Context, r store.SessionReport) (fresh bool,
 		n.sessions[ref{o.Conn, o.Key}] = &entry{active: now.Add(-o.Idle), doc: slices.Clone(o.Doc)}
 	}
 	for _, o := range r.Ended {
-		if e := n.sessions[ref{o.Conn, o.Key}]; e != nil && e.ended.IsZero() {
-			e.ended = now
-		}
+		n.end(ref{o.Conn, o.Key}, now)
 	}
 	if r.Stopped {
-		for _, e := range n.sessions {
-			if e.ended.IsZero() {
-				e.ended = now
-			}
+		for at := range n.sessions {
+			n.end(at, now)
 		}
 	}
 	m.forget(now)
 	return fresh, nil
+}
+
+// end notes that a session ended, which is then the one of its key that is kept.
+func (n *node) end(at ref, now time.Time) {
+	e := n.sessions[at]
+	if e == nil || !e.ended.IsZero() {
+		return
+	}
+	if before, ok := n.last[at.key]; ok {
+		delete(n.sessions, before)
+	}
+	e.ended, n.last[at.key] = now, at
+	n.left = append(n.left, at)
+}
+
+// forget drops what ended before a time, and the oldest of more than KeepEnded.
+func (n *node) forget(before time.Time) {
+	for len(n.left) > 0 {
+		at := n.left[0]
+		if n.last[at.key] == at {
+			if len(n.last) <= KeepEnded && !n.sessions[at].ended.Before(before) {
+				return
+			}
+			delete(n.sessions, at)
+			delete(n.last, at.key)
+		}
+		n.left = n.left[1:]
+	}
 }
 
 // forget drops what is older than Keep.
@@ -89,11 +121,7 @@ func (m *Memory) Report(ctx context.Context, r store.SessionReport) (fresh bool,
 // +checklocks:m.mu
 func (m *Memory) forget(now time.Time) {
 	for id, n := range m.nodes {
-		for r, e := range n.sessions {
-			if !e.ended.IsZero() && now.Sub(e.ended) > Keep {
-				delete(n.sessions, r)
-			}
-		}
+		n.forget(now.Add(-Keep))
 		if now.Sub(n.observed) > Keep {
 			delete(m.nodes, id)
 		}

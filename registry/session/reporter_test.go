@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"testing"
@@ -232,5 +233,45 @@ func TestWhatIsOldIsForgotten(t *testing.T) {
 		w.step()
 		open, ended = w.of(alice)
 		require.Equal(w, []int{0, 0}, []int{open, ended})
+	})
+}
+
+// Who makes keys without end cannot make the index grow without end.
+func TestEndedSessionsAreBounded(t *testing.T) {
+	t.Parallel()
+	m := session.NewMemory(time.Now)
+	node := session.NewNode("a")
+	report := func(r store.SessionReport) {
+		r.Node = node
+		_, err := m.Report(t.Context(), r)
+		require.NoError(t, err)
+	}
+	const more = 10
+	for round := range session.KeepEnded/1000 + more {
+		var r store.SessionReport
+		for i := range 1000 {
+			key := fmt.Sprintf("%064x", round*1000+i)
+			r.Open = append(r.Open, store.SessionOpen{Conn: uint64(round*1000 + i), Key: key})
+			r.Ended = append(r.Ended, store.SessionRef{Conn: uint64(round*1000 + i), Key: key})
+		}
+		report(r)
+	}
+	all, _, err := m.All(t.Context(), time.Now(), store.SessionRef{}, 2*session.KeepEnded)
+	require.NoError(t, err)
+	require.Len(t, all, session.KeepEnded)
+	require.EqualValues(t, more*1000, all[0].Conn, "the oldest are forgotten")
+}
+
+// The same key, again and again, is one session that ended.
+func TestTheLastEndOfAKeyIsKept(t *testing.T) {
+	in(t, func(w *world) {
+		for range 5 {
+			c := w.connect(alice)
+			w.step()
+			w.registry.Remove(c)
+			w.step()
+		}
+		open, ended := w.of(alice)
+		require.Equal(w, []int{0, 1}, []int{open, ended})
 	})
 }

@@ -12,8 +12,12 @@ import (
 	"fencepost/relay/store"
 )
 
-// sessionsKept is how long sessions that ended and nodes that are silent are kept.
-const sessionsKept = "24 hours"
+// sessionsKept is how long sessions that ended and nodes that are silent are kept, and
+// endedKept how many of the former of one node, the last one of each key.
+const (
+	sessionsKept = "24 hours"
+	endedKept    = "100000"
+)
 
 const (
 	sqlReportNode = `INSERT INTO session_nodes AS n (node, incarnation, stopped, connections) VALUES ($1, $2, $3, $4)
@@ -29,10 +33,15 @@ ON CONFLICT (node, incarnation, conn, pubkey) DO UPDATE SET active = excluded.ac
 FROM unnest($3::bigint[], $4::bytea[]) AS r (a, b)
 WHERE node = $1 AND incarnation = $2 AND conn = a AND pubkey = b AND ended = 'infinity'`
 
+	sqlReplaceEnded = `DELETE FROM sessions s USING unnest($3::bytea[]) AS r (key)
+WHERE s.pubkey = r.key AND s.node = $1 AND s.incarnation = $2 AND s.ended < 'infinity'`
+
 	sqlReportStopped = `UPDATE sessions SET ended = clock_timestamp() WHERE node = $1 AND incarnation = $2 AND ended = 'infinity'`
 
 	// Each process forgets what it said itself, and the nodes that nobody speaks for.
-	sqlForgetOwn  = `DELETE FROM sessions WHERE node = $1 AND incarnation = $2 AND ended < clock_timestamp() - interval '` + sessionsKept + `'`
+	sqlForgetOwn = `DELETE FROM sessions WHERE node = $1 AND incarnation = $2 AND ended < greatest(
+	clock_timestamp() - interval '` + sessionsKept + `',
+	(SELECT ended FROM sessions WHERE node = $1 AND incarnation = $2 AND ended < 'infinity' ORDER BY ended DESC OFFSET ` + endedKept + ` LIMIT 1))`
 	sqlForgetGone = `WITH gone AS (
 	DELETE FROM session_nodes WHERE (node, incarnation) IN (
 		SELECT node, incarnation FROM session_nodes WHERE observed < clock_timestamp() - interval '` + sessionsKept + `'
@@ -96,6 +105,7 @@ func queueEnded(b *pgx.Batch, r store.SessionReport, incarnation []byte) {
 		key, _ := decode32(o.Key)
 		conns[i], keys[i] = int64(o.Conn), key[:]
 	}
+	b.Queue(sqlReplaceEnded, r.Node.Name, incarnation, keys)
 	b.Queue(sqlReportEnded, r.Node.Name, incarnation, conns, keys)
 }
 

@@ -22,3 +22,4 @@ CREATE UNLOGGED TABLE sessions (
     PRIMARY KEY (node, incarnation, conn, pubkey)
 ) WITH (fillfactor = 70);
 CREATE INDEX sessions_pubkey ON sessions (pubkey, ended DESC);
+CREATE INDEX sessions_ended ON sessions (node, incarnation, ended) WHERE ended < 'infinity';
