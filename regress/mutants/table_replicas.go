@@ -57,4 +57,24 @@ var replicaMutants = []Mutant{
 		Edit:   Edit{"relay/store/postgres/options.go", "\tcfg.MaxConns = shortConns\n\tif short, err = pgxpool.NewWithConfig(life, cfg); err != nil {\n\t\tqueries.Close()\n\t\treturn nil, nil, err\n\t}\n\treturn queries, short, nil", "\tcfg.MaxConns = shortConns\n\treturn queries, queries, nil"},
 		Suites: in("relay/store/postgres", "TestTheLogDoesNotWaitForQueries"),
 	},
+	{
+		Name: "stopped-holder-holds", Promise: "O19", Says: "A replica that is stopped inside its commit stops all others.",
+		Edit:   Edit{"relay/store/postgres/options.go", "\t\t\"idle_in_transaction_session_timeout\": milliseconds(idleTimeout),\n", ""},
+		Suites: in("relay/store/postgres", "TestAHolderThatSaysNothingMoreHoldsUpNobodyForLong"),
+	},
+	{
+		Name: "deaf-listener-unseen", Promise: "O3", Says: "A listener whose packets are dropped is taken for one that has nothing to hear.",
+		Edit:   Edit{"relay/store/postgres/listener.go", "return false, l.conn.Ping(alive)", "_ = alive\n\treturn false, nil"},
+		Suites: in("relay/store/postgres", "TestADeafListenerIsNoticed"),
+	},
+	{
+		Name: "listener-returns-without-looking", Promise: "O3", Says: "What was committed while the listener was away waits for the next poll.",
+		Edit:   Edit{"relay/store/postgres/listener.go", "s.opt.Logger.Info(\"listening to the database again\")\n\t\t\twake(s.changed)", "s.opt.Logger.Info(\"listening to the database again\")"},
+		Suites: in("relay/store/postgres", "TestTheListenerComesBack"),
+	},
+	{
+		Name: "terms-of-others-unread", Promise: "G4", Says: "A replica that lags behind takes an event of a member whom another one has removed.",
+		Edit:   Edit{"relay/store/postgres/txn.go", "if epoch, moved := t.moved(terms); moved {", "if epoch, moved := t.moved(terms); moved && false {"},
+		Suites: in("relay/store/postgres", "TestReplicasDecideAboutEachOthersWrites"),
+	},
 }

@@ -2,8 +2,10 @@ package postgres_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	server "fencepost/regress/postgres"
 	"fencepost/relay/store"
@@ -29,4 +31,47 @@ func TestALostAnswerIsMadeUpFor(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, store.Position(3), info.Head, "and nothing was committed twice")
 	require.Equal(t, store.Outcome{Position: 4, Last: 4}, write(t, s, store.Write{Event: note(1, "next")}))
+}
+
+// A holder of the lock whose next message does not arrive is ended, before those who wait
+// give up.
+func TestAHolderThatSaysNothingMoreHoldsUpNobodyForLong(t *testing.T) {
+	t.Parallel()
+	database := server.Start(t).Database(t)
+	p := server.NewProxy(t, database)
+	a, b := reopen(t, p.URL(), postgres.Options{}), reopen(t, database, postgres.Options{})
+	var g errgroup.Group
+	for _, text := range []string{"without the lock", "with the lock"} { // the first makes a take it from then on
+		held := p.Hold(text)
+		e := note(1, text)
+		outcome := make(chan store.Outcome, 1)
+		g.Go(func() error {
+			outcome <- a.Append(t.Context(), []store.Write{{Event: e}})[0]
+			return nil
+		})
+		<-held.Reached()
+		began := time.Now()
+		require.NoError(t, write(t, b, store.Write{Event: note(2, text)}).Err)
+		require.Less(t, time.Since(began), 3*time.Second, text)
+		held.Release()
+		out := <-outcome
+		require.NoError(t, out.Err)
+		require.Equal(t, e.ID, log(t, b)[out.Position])
+	}
+	require.NoError(t, g.Wait())
+	require.Len(t, log(t, b), 4)
+}
+
+// A listener that hears nothing any more, and is not told, is noticed and comes back.
+func TestADeafListenerIsNoticed(t *testing.T) {
+	t.Parallel()
+	database := server.Start(t).Database(t)
+	p := server.NewProxy(t, database)
+	s, other := reopen(t, p.URL(), postgres.Options{}), reopen(t, database, postgres.Options{})
+	p.Deafen(true)
+	require.Eventually(t, func() bool { return !s.Listening() }, 10*time.Second, 10*time.Millisecond)
+	write(t, other, store.Write{Event: note(1, "")})
+	p.Deafen(false)
+	woken(t, s)
+	require.Eventually(t, s.Listening, 10*time.Second, 10*time.Millisecond)
 }
