@@ -192,7 +192,7 @@ var feedMutants = []Mutant{
 	},
 	{
 		Name: "removal-not-live", Promise: "R1", Says: "A live feed is not told what was removed.",
-		Edit:   Edit{"relay/outbox/follower.go", "\t\tf.fanoutRemoval(e)\n", ""},
+		Edit:   Edit{"relay/outbox/apply.go", "\t\tf.fanoutRemoval(e)\n", ""},
 		Suites: also(in("handlers", "TestAFeedTellsWhatWasRemovedToWhoAsks"), "TestAChangeAtTheSeamArrivesOnce"),
 	},
 	{
