@@ -30,7 +30,10 @@ func (s *Scope) Move(to store.Position) { s.epoch.Store(uint64(to)) }
 // Grant is what a decision to let a reader see an event rests on: some scopes and
 // their epochs. It never changes and can be shared by any number of frames. A nil
 // Grant holds for ever.
-type Grant struct{ terms []term }
+type Grant struct {
+	terms []term
+	while func() bool // nil: at all times
+}
 
 type term struct {
 	scope *Scope
@@ -47,12 +50,16 @@ func NewGrant(scopes ...*Scope) *Grant {
 	return g
 }
 
+// While returns a grant that holds when g does and only while cond says so, which is
+// asked at each look: it must be quick and must not lock.
+func (g *Grant) While(cond func() bool) *Grant { return &Grant{terms: g.terms, while: cond} }
+
 // Undecided is the grant of a frame about which nobody has decided yet. It never
 // holds.
 var Undecided = &Grant{terms: []term{{scope: NewScope(1)}}}
 
-// Holds reports whether no scope has moved since the decision (G4). It does not
-// lock.
+// Holds reports whether no scope has moved since the decision (G4), and the state that
+// it was read from can be trusted now (O18). It does not lock.
 func (g *Grant) Holds() bool {
 	if g == nil {
 		return true
@@ -62,7 +69,7 @@ func (g *Grant) Holds() bool {
 			return false
 		}
 	}
-	return true
+	return g.while == nil || g.while()
 }
 
 // Sight says who may see one event. The zero Sight is that of an event which

@@ -152,7 +152,9 @@ func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions,
 	may.left = nil
 	p.follower = outbox.New(outbox.Options{
 		Log: s, Index: p.index, Access: p.policy, Controls: p.purge, Metrics: p.metrics, Now: time.Now, Logger: log, Start: start,
+		Readers: p.cutter, MaxLag: trustedFor(c),
 	})
+	p.policy.Trust(p.follower.Fresh)
 	may.progress = p.follower
 	p.handlers = handlers.New(handlers.Options{
 		Store: s, Index: p.index, Progress: p.follower,
@@ -173,6 +175,15 @@ func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions,
 		Deferred:  func() int { return len(p.follower.Deferred()) },
 	})
 	return p
+}
+
+// trustedFor returns for how long permissions are trusted without a look at the log. The
+// one writer of an embedded store is this process.
+func trustedFor(c config.Config) time.Duration {
+	if c.Store.Postgres.URL == "" {
+		return 0
+	}
+	return c.Access.MaxLag
 }
 
 // head returns the newest position of the log, or 0 when the store does not say it

@@ -18,6 +18,7 @@ func (r *Relay) Reload(c config.Config) (changed, needRestart []string) {
 	r.config.Store(&c)
 	r.warn(c)
 	r.parts.handlers.SetLimits(handlerLimits(c))
+	r.parts.follower.SetMaxLag(trustedFor(c))
 	r.parts.permissions.reload(c)
 	r.parts.conns.Update(connOptions(c))
 	return changed, needRestart

@@ -23,6 +23,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		}
 	})
 	r.group.Go("follower", r.parts.follower.Run)
+	r.group.Go("watch", r.parts.follower.Watch)
 	r.group.Go("sweeper", r.sweep)
 	r.group.Go("purge", r.parts.purge.run)
 	r.parts.permissions.start(r.group)

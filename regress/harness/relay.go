@@ -42,6 +42,7 @@ type Options struct {
 	Reading  handlers.Reading
 	Controls outbox.Controls
 	Cuts     access.Metrics // what the cutter ends; nil: nobody counts
+	MaxLag   time.Duration  // how long permissions are trusted without a look at the log; 0: for ever
 	// Read returns what takes the place of the policy for readers, to leave out a
 	// part of it; nil for the policy itself.
 	Read func(handlers.Reading) handlers.Reading
@@ -134,7 +135,9 @@ func (r *Relay) wire(served store.Store, o Options) {
 	var none *metrics.Metrics // counts nothing
 	r.Follower = outbox.New(outbox.Options{
 		Log: served, Index: r.Index, Access: o.Reading, Controls: controls, Metrics: none, Now: time.Now, Logger: log, Pause: o.Pause,
+		Readers: r.Cutter, MaxLag: o.MaxLag,
 	})
+	r.Policy.Trust(r.Follower.Fresh)
 	r.Handlers = handlers.New(handlers.Options{
 		Store: served, Index: r.Index, Progress: r.Follower, Writing: o.Writing, Reading: o.Reading, Metrics: none,
 		Pool: lifecycle.NewPool(r.group, 2), Now: time.Now, Logger: log, Limits: o.Handlers, Search: o.Search, Pause: o.Pause,
@@ -155,7 +158,10 @@ func (r *Relay) Step(t testing.TB) {
 
 // Run has the follower run by itself from now on, as in a relay; Step must not be
 // called any more.
-func (r *Relay) Run() { r.group.Go("follower", r.Follower.Run) }
+func (r *Relay) Run() {
+	r.group.Go("follower", r.Follower.Run)
+	r.group.Go("watch", r.Follower.Watch)
+}
 
 // Evict ends one generation the way every evictor does, in the caller: choose,
 // evict, take out of the index, with the pause points in between. It reports

@@ -79,8 +79,33 @@ var deferredMutants = []Mutant{
 	},
 	{
 		Name: "unconfirmed-and-trusted", Promise: "O18", Says: "A replica that has lost its database serves private events under old permissions.",
-		Edit:   Edit{"relay/outbox/fresh.go", "f.now().Sub(f.Confirmed()) <= f.maxLag", "f.Confirmed().Sub(f.now()) <= f.maxLag"},
+		Edit:   Edit{"relay/outbox/fresh.go", "f.now().Sub(f.Confirmed()) <= maxLag", "f.Confirmed().Sub(f.now()) <= maxLag"},
 		Suites: in("relay/outbox", "TestWhatIsNotConfirmedIsNotTrusted"),
+	},
+	{
+		Name: "queued-and-trusted", Promise: "O18", Says: "What a replica had queued is taken after it has lost its database.",
+		Edit:   Edit{"lifecycle/grant.go", "return g.while == nil || g.while()", "return true"},
+		Suites: also(in("relay/access", "TestWithoutTrustSecretsAreDecidedAboutByNobody"), "TestAFrameThatWasQueuedBeforeARelayLostItsLogIsNotTaken"),
+	},
+	{
+		Name: "decided-without-trust", Promise: "O18", Says: "Private events are decided about from permissions that may be out of date.",
+		Edit:   Edit{"relay/access/trust.go", "\tif !p.fresh() {\n", "\tif false {\n"},
+		Suites: in("relay/access", "TestWithoutTrustSecretsAreDecidedAboutByNobody"),
+	},
+	{
+		Name: "filters-without-trust", Promise: "O18", Says: "A replica that may be out of date says that there is nothing.",
+		Edit:   Edit{"relay/access/read.go", "if err == nil && !p.isFresh() && p.isSecret(filters) {", "if err == nil && false {"},
+		Suites: also(in("relay/access", "TestWithoutTrustOnlyWhatStrangersMayAskForIsRead"), "TestARelayThatHasLostItsLogShowsNothingPrivate"),
+	},
+	{
+		Name: "distrust-unseen", Promise: "O18", Says: "A REQ that was judged before a replica lost its database goes on.",
+		Edit:   Edit{"relay/access/trust.go", "\tc.o.Policy.version.Add(1)\n", ""},
+		Suites: in("relay/access", "TestDistrustEndsWhatStrangersMayNotHave"),
+	},
+	{
+		Name: "hidden-is-no-secret", Promise: "O18", Says: "Members of a hidden group wait for what does not come.",
+		Edit:   Edit{"relay/access/trust.go", "return p.lostIn(slices.Concat(one[0].Tags[\"h\"], one[0].Tags[\"d\"]), keys, one[0])", "return p.lostIn(slices.Concat([]string{}), keys, one[0])"},
+		Suites: in(suites, "TestAMemberOfAHiddenGroupLosesItWithTheLog"),
 	},
 	{
 		Name: "full-batch-confirms", Promise: "O18", Says: "A replica that is far behind takes itself for being at the end.",

@@ -46,6 +46,7 @@ type Policy struct {
 	outside Outside
 	now     func() time.Time
 	reader  func(keys []string) bool // reads
+	fresh   func() bool              // nil: at all times; see Trust
 
 	// What grants rest on; moved under mu, after the state has changed.
 	relay *lifecycle.Scope

@@ -21,14 +21,20 @@ func isPrivate(kind int) bool { return kind == 4 || kind == 14 || kind == 1059 |
 
 // MayRead says whether the holder of keys may ask for what filters select. It
 // refuses only when every filter is closed to them; what is closed of the others is
-// left out event by event (Visible, Sight). A refusal is a wire.Reason. It does not
-// block.
+// left out event by event (Visible, Sight). While the permissions cannot be trusted it
+// refuses whatever strangers may not ask for; see Trust. A refusal is a wire.Reason. It
+// does not block.
 func (p *Policy) MayRead(keys []string, filters []*wire.Filter) error {
-	return p.mayRead(keys, filters, p.groups.MayRead)
+	err := p.mayRead(keys, filters, p.groups.MayRead)
+	if err == nil && !p.isFresh() && p.isSecret(filters) {
+		return reasonStale
+	}
+	return err
 }
 
 // Lost says whether standing filters have lost all that they ask for, after a
-// change in that group, "" for none. It refuses whatever MayRead refuses.
+// change in that group, "" for none. It refuses whatever MayRead refuses, but for want
+// of trust.
 func (p *Policy) Lost(group string, keys []string, filters []*wire.Filter) error {
 	return p.mayRead(keys, filters, func(keys []string, filters []*wire.Filter) error {
 		return p.groups.LostIn(group, keys, filters)

@@ -48,7 +48,7 @@ func (p *Policy) sight(ev *wire.Event, removed bool, scopes []*lifecycle.Scope, 
 			return p.outside.MaySee(ctx, p.unbanned(keys), ev)
 		}
 	}
-	return s
+	return p.vouched(s)
 }
 
 // judge says whether nobody may see ev, and otherwise who must be asked about by

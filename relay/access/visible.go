@@ -19,10 +19,14 @@ import (
 func (p *Policy) Visible(ctx context.Context, keys []string, filters []*wire.Filter) (visible func(*wire.Event) bool, failed func() error) {
 	if !p.canHide(keys, filters) {
 		return nil, func() error {
-			if p.canHide(keys, filters) {
+			switch {
+			case p.canHide(keys, filters):
 				return store.ErrMoved
+			case !p.isFresh() && p.isSecret(filters):
+				return reasonStale
+			default:
+				return nil
 			}
-			return nil
 		}
 	}
 	t := p.newTally(keys)

@@ -78,7 +78,7 @@ type Options struct {
 	Readers Readers       // whom permissions fail that cannot be kept up; nil: nobody
 	Letters Letters       // where dead letters are kept; nil: nowhere, they are logged and counted
 	Replica string        // the name of this replica, which stands in its dead letters
-	MaxLag  time.Duration // how old Confirmed may be while permissions are trusted; 0: any age
+	MaxLag  time.Duration // how old Confirmed may be while permissions are trusted, at first; 0: any age
 }
 
 // Follower applies the log in position order.
@@ -95,7 +95,6 @@ type Follower struct {
 	readers  Readers
 	letters  Letters
 	replica  string
-	maxLag   time.Duration
 	started  time.Time // when it was made
 
 	// Owned by the goroutine that calls Step.
@@ -109,6 +108,7 @@ type Follower struct {
 	failing   atomic.Bool  // the last Step failed
 	stuck     atomic.Bool  // at a control row that cannot be applied
 	confirmed atomic.Int64 // nanoseconds from started to the last confirmation
+	maxLag    atomic.Int64 // nanoseconds; 0: any
 	requests  requests     // to try dead letters again
 }
 
@@ -117,9 +117,10 @@ func New(o Options) *Follower {
 	f := &Follower{
 		log: o.Log, index: o.Index, access: o.Access, controls: o.Controls,
 		metrics: o.Metrics, now: o.Now, logger: o.Logger, pause: o.Pause, started: o.Now(),
-		readers: o.Readers, letters: o.Letters, replica: o.Replica, maxLag: o.MaxLag,
+		readers: o.Readers, letters: o.Letters, replica: o.Replica,
 		backlog: newBacklog(), requests: requests{wake: make(chan struct{}, 1)},
 	}
+	f.SetMaxLag(o.MaxLag)
 	f.begun.Store(uint64(o.Start))
 	f.late.Store(&[]store.Position{})
 	f.pass(o.Start)

@@ -5,25 +5,32 @@ import (
 	"time"
 )
 
+// watchEvery is how often Watch looks.
+const watchEvery = time.Second
+
+// SetMaxLag replaces Options.MaxLag.
+func (f *Follower) SetMaxLag(d time.Duration) { f.maxLag.Store(int64(d)) }
+
 // Fresh reports whether what is in force here can be trusted: the follower stands at
 // no control row that it cannot apply (O16), and has seen the end of the log within
 // MaxLag (O18). It does not lock.
 func (f *Follower) Fresh() bool {
-	return !f.stuck.Load() && (f.maxLag == 0 || f.now().Sub(f.Confirmed()) <= f.maxLag)
+	if f.stuck.Load() {
+		return false
+	}
+	maxLag := time.Duration(f.maxLag.Load())
+	return maxLag == 0 || f.now().Sub(f.Confirmed()) <= maxLag
 }
 
-// Watch ends what rests on permissions whenever these are not Fresh, until ctx ends:
-// a read that hangs keeps Run from doing so. Without MaxLag it returns at once.
+// Watch ends what rests on permissions as long as these are not Fresh, until ctx ends:
+// a read that hangs keeps Run from doing so.
 func (f *Follower) Watch(ctx context.Context) {
-	if f.maxLag == 0 || f.readers == nil {
-		return
-	}
-	tick := time.NewTicker(f.maxLag / 4)
+	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			if !f.Fresh() {
+			if f.readers != nil && !f.Fresh() {
 				f.readers.Distrust()
 			}
 		case <-ctx.Done():
