@@ -26,6 +26,7 @@ import (
 	"fencepost/relay/store/postgres"
 	"fencepost/relay/store/transfer"
 	"fencepost/relay/web"
+	"fencepost/relay/wire"
 )
 
 // What the parts ask of each other.
@@ -220,7 +221,14 @@ func (r *Relay) webOptions() web.Options {
 		Config: r.current, Socket: p.conns, Gate: p.conns.Gate, Metrics: p.metrics.Handler(), Ready: r.readiness,
 		Manager:  manage.New(manage.Options{Access: p.policy, Store: p.store, Progress: p.follower, Now: time.Now, Logger: r.log}),
 		Verifier: verifier, Roster: roster{p.sessions, r.current, p.book.Share}, API: r.publishers(verifier), Logger: r.log, Version: r.version, Self: r.key.public, Search: p.store.Searches(),
+		Log: p.positions,
 	}
+}
+
+// positions says from where a changes feed can go on.
+func (p *parts) positions(ctx context.Context) (wire.Log, error) {
+	info, err := p.store.Log(ctx)
+	return wire.Log{Epoch: string(info.Epoch), Floor: uint64(info.Floor), Head: uint64(info.Head)}, err
 }
 
 // bases returns the URLs under which r may be asked for (NIP-98).

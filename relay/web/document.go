@@ -25,6 +25,7 @@ type document struct {
 	TermsOfService string     `json:"terms_of_service,omitempty"`
 	Limitation     limitation `json:"limitation"`
 	Groups         *groups    `json:"nip29,omitempty"`
+	Changes        *changes   `json:"changes,omitempty"` // of the draft NIP-CF
 }
 
 // groups says what of NIP-29 is served.
@@ -159,6 +160,8 @@ func SupportedNIPs(c config.Config, search bool) []int {
 	return nips
 }
 
-func (s *server) serveDocument(w http.ResponseWriter, c config.Config) {
-	sendJSON(w, http.StatusOK, documentType, s.document(c))
+func (s *server) serveDocument(w http.ResponseWriter, r *http.Request, c config.Config) {
+	d := s.document(c)
+	d.Changes = s.changes(r.Context())
+	sendJSON(w, http.StatusOK, documentType, d)
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"net/textproto"
@@ -8,6 +9,7 @@ import (
 
 	"fencepost/relay/config"
 	"fencepost/relay/web/nip98"
+	"fencepost/relay/wire"
 )
 
 // Options make the handler. Config and Socket must be set, Verifier and Logger
@@ -24,9 +26,10 @@ type Options struct {
 	Roster   Roster                               // nil: nobody is told who is connected
 	Verifier *nip98.Verifier                      // tells who sent a request
 	Logger   *slog.Logger
-	Search   bool   // the store searches (NIP-50)
-	Self     string // the relay's own public key, hex, or ""
-	Version  string // of the program, or ""
+	Log      func(ctx context.Context) (wire.Log, error) // for changes feeds; nil: the document says nothing of it
+	Search   bool                                        // the store searches (NIP-50)
+	Self     string                                      // the relay's own public key, hex, or ""
+	Version  string                                      // of the program, or ""
 }
 
 // New returns the handler of the whole HTTP server.
@@ -125,7 +128,7 @@ func (s *server) serveEndpoint(w http.ResponseWriter, r *http.Request, c config.
 		h.Set("Vary", "Accept")
 		h.Set("Cache-Control", "no-cache")
 		if wantsDocument(r.Header.Values("Accept")) {
-			s.serveDocument(w, c)
+			s.serveDocument(w, r, c)
 			return
 		}
 		s.servePage(w, r, c)
