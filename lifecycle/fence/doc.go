@@ -21,6 +21,8 @@
 //   - Every admission renews the lease (P4), and a claim whose owner is never heard of
 //     again is in the way for one lease (P5).
 //   - Numbers are dense over all owners, from 1 (P8).
+//   - A cursor, which an owner replaces together with a frame, goes to its successor as
+//     it is: whoever reads from elsewhere goes on where the last frame came from.
 //
 // A clock decides one thing only, whether a lease has run out, so a clock that is wrong
 // makes a claim early or late and breaks none of the above (P14).

@@ -1,17 +1,18 @@
 package fence
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"time"
 )
 
 // The encoding of a state, for stores that keep bytes: version(1) active(1) token(32)
-// lease(8) until(8) epoch(8) next(8), then 8 for each token that was used. Integers are
-// big-endian, times nanoseconds.
+// lease(8) until(8) epoch(8) next(8), the length(2) and the bytes of the cursor, then 8
+// for each token that was used. Integers are big-endian, times nanoseconds.
 const (
 	encoding = 1
-	fixed    = 1 + 1 + 32 + 4*8
+	fixed    = 1 + 1 + 32 + 4*8 + 2
 )
 
 // ErrEncoding is for what is no encoded state.
@@ -27,6 +28,7 @@ func (s *State) Append(dst []byte) []byte {
 	for _, n := range []uint64{uint64(s.Lease), uint64(s.Until.UnixNano()), s.Epoch, s.Next} {
 		dst = binary.BigEndian.AppendUint64(dst, n)
 	}
+	dst = append(binary.BigEndian.AppendUint16(dst, uint16(len(s.Cursor))), s.Cursor...)
 	return append(dst, s.Marks()...)
 }
 
@@ -40,7 +42,15 @@ func Decode(b []byte) (s State, err error) {
 		Active: b[1] == 1, Token: Token(b[2:34]), Lease: time.Duration(number(0)),
 		Until: time.Unix(0, int64(number(1))), Epoch: number(2), Next: number(3),
 	}
-	if s.Used, err = DecodeMarks(b[fixed:]); err != nil || s.Epoch == 0 || s.Next == 0 || s.Lease < 0 {
+	rest := b[fixed:]
+	n := int(binary.BigEndian.Uint16(b[fixed-2:]))
+	if n > MaxCursor || n > len(rest) {
+		return State{}, ErrEncoding
+	}
+	if n > 0 {
+		s.Cursor = bytes.Clone(rest[:n])
+	}
+	if s.Used, err = DecodeMarks(rest[n:]); err != nil || s.Epoch == 0 || s.Next == 0 || s.Lease < 0 {
 		return State{}, ErrEncoding
 	}
 	return s, nil

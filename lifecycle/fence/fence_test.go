@@ -94,6 +94,7 @@ func TestNamesOfStreams(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	s := fence.State{Token: fence.TokenOf("a"), Active: true, Lease: lease, Until: begin, Epoch: 1, Next: 1}
 	f.Add([]byte{})
+	s.Cursor = []byte("cursor")
 	f.Add(s.Append(nil))
 	s.Used = []fence.Mark{{1}, {2}}
 	f.Add(s.Append(nil))

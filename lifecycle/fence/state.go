@@ -5,11 +5,15 @@ import (
 	"time"
 )
 
-// Remembered is how many earlier tokens a fence knows, so that none is claimed again.
-const Remembered = 32
+const (
+	// Remembered is how many earlier tokens a fence knows, so that none is claimed again.
+	Remembered = 32
+	// MaxCursor bounds what an owner keeps with its fence, in bytes.
+	MaxCursor = 1 << 10
+)
 
 // State is a fence. The zero State is an absent one. States are values: no method
-// changes what Used points to.
+// changes what Used and Cursor point to.
 type State struct {
 	Token  Token // of the present owner
 	Active bool  // false after it was revoked
@@ -18,6 +22,7 @@ type State struct {
 	Epoch  uint64    // how often it was claimed
 	Next   uint64    // the number of the next frame, from 1
 	Used   []Mark    // the tokens before Token, oldest first
+	Cursor []byte    // how far the owners have come, in their own words; nil for none
 }
 
 // Mark tells a token that was used from others.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"time"
 
@@ -23,6 +24,7 @@ type Fence struct {
 	Stream fence.Stream
 	Token  fence.Token
 	Change *fence.Change
+	Cursor []byte // replaces what the fence has, without Change; nil: that stays
 }
 
 // Frame is what a fence says of a committed write; the zero Frame is that of a write
@@ -36,6 +38,9 @@ type Frame struct {
 func (f *Fence) validate(w *Write) error {
 	if err := f.Stream.Validate(); err != nil {
 		return err
+	}
+	if len(f.Cursor) > fence.MaxCursor || f.Cursor != nil && f.Change != nil {
+		return errFence
 	}
 	rows := w.Event != nil || len(w.Controls) > 0 || len(w.Also) > 0 || len(w.Ban) > 0 || len(w.Unban) > 0 || w.Erase != nil
 	if f.Change != nil && (rows || f.Token != fence.Token{}) {
@@ -53,6 +58,9 @@ func (f *Fence) Apply(s fence.State, event bool, now time.Time, streams func() (
 		}
 		next, err := s.Set(*f.Change, now)
 		return next, Frame{Epoch: next.Epoch}, err
+	}
+	if f.Cursor != nil {
+		s.Cursor = bytes.Clone(f.Cursor)
 	}
 	if !event {
 		err := s.Check(f.Token)

@@ -15,7 +15,7 @@ import (
 // alone (P14). A commit writes them in the one statement that writes its rows, which the
 // version of log_head guards (sqlCommit, P7).
 const (
-	fenceColumns = `f.token, f.active, f.lease, f.until, f.epoch, f.next, f.used`
+	fenceColumns = `f.token, f.active, f.lease, f.until, f.epoch, f.next, f.used, f.cursor`
 
 	sqlFences = `SELECT k.owner, k.name, clock_timestamp(), ` + fenceColumns + `
 FROM unnest($1::bytea[], $2::text[]) AS k (owner, name) LEFT JOIN fences f ON f.owner = k.owner AND f.name = k.name`
@@ -100,6 +100,7 @@ func (l *loader) fences(streams map[fence.Stream]struct{}) {
 // fenceRow is a row of the table, all NULL where there is none.
 type fenceRow struct {
 	token, used []byte
+	cursor      []byte
 	active      *bool
 	lease       *int64 // milliseconds
 	until       *time.Time
@@ -107,7 +108,7 @@ type fenceRow struct {
 }
 
 func (r *fenceRow) fields() []any {
-	return []any{&r.token, &r.active, &r.lease, &r.until, &r.epoch, &r.next, &r.used}
+	return []any{&r.token, &r.active, &r.lease, &r.until, &r.epoch, &r.next, &r.used, &r.cursor}
 }
 
 func (r *fenceRow) state() (s fence.State, err error) {
@@ -118,6 +119,9 @@ func (r *fenceRow) state() (s fence.State, err error) {
 		Token: to32(r.token), Active: *r.active, Lease: time.Duration(*r.lease) * time.Millisecond,
 		Until: *r.until, Epoch: uint64(*r.epoch), Next: uint64(*r.next),
 	}
+	if len(r.cursor) > 0 {
+		s.Cursor = r.cursor
+	}
 	s.Used, err = fence.DecodeMarks(r.used)
 	return s, err
 }
@@ -127,7 +131,7 @@ func (s *fences) with(sql string, args []any) (string, []any) {
 	if len(s.changed) == 0 {
 		return sql, args
 	}
-	var owner, token, used [][]byte
+	var owner, token, used, cursor [][]byte
 	var name []string
 	var active, renewed []bool
 	var lease, epoch, next []int64
@@ -138,11 +142,12 @@ func (s *fences) with(sql string, args []any) (string, []any) {
 		token, used = append(token, state.Token[:]), append(used, state.Marks())
 		active, renewed = append(active, state.Active), append(renewed, renew)
 		lease = append(lease, state.Lease.Milliseconds())
+		cursor = append(cursor, append([]byte{}, state.Cursor...)) // never NULL
 		epoch, next = append(epoch, int64(state.Epoch)), append(next, int64(state.Next))
 	}
 	n := len(args)
-	sql += fmt.Sprintf(", fence_commit($%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d)", n+1, n+2, n+3, n+4, n+5, n+6, n+7, n+8, n+9)
-	return sql, append(args, owner, name, token, active, renewed, lease, epoch, next, used)
+	sql += fmt.Sprintf(", fence_commit($%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d)", n+1, n+2, n+3, n+4, n+5, n+6, n+7, n+8, n+9, n+10)
+	return sql, append(args, owner, name, token, active, renewed, lease, epoch, next, used, cursor)
 }
 
 // Fence implements store.Store.

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,6 +75,34 @@ var fenceCases = map[string]func(t *testing.T, s *subject){
 		require.NoError(t, err)
 		require.Equal(t, before, after)
 		require.Equal(t, uint64(1), s.frame("a", "one", n[2]).Frame.Number)
+	},
+	"a cursor is kept with the frame, and outlives its owner": func(t *testing.T, s *subject) {
+		n := notes(0, 2)
+		cursor := func() string {
+			state, _, err := s.Fence(t.Context(), stream("a"))
+			require.NoError(t, err)
+			return string(state.Cursor)
+		}
+		at := func(token, cursor string) *store.Fence {
+			f := admission("a", token)
+			f.Cursor = []byte(cursor)
+			return f
+		}
+		s.claim("a", "", "one")
+		require.Empty(t, cursor())
+		require.NoError(t, s.write(store.Write{Event: n[0], Fence: at("one", "first")}).Err)
+		require.Equal(t, "first", cursor())
+		require.ErrorIs(t, s.write(store.Write{Event: n[0], Fence: at("one", "again")}).Err, store.ErrDuplicate)
+		require.Equal(t, "first", cursor(), "what is not stored changes nothing")
+		require.Equal(t, store.Outcome{Frame: store.Frame{Epoch: 1}}, s.write(store.Write{Fence: at("one", "second")}), "without a frame")
+		require.Equal(t, "second", cursor())
+		s.frame("a", "one", n[1])
+		s.claim("a", "one", "two")
+		require.Equal(t, "second", cursor())
+		requireFence(t, fence.FailedPrecondition, 2, s.write(store.Write{Fence: at("one", "late")}))
+		require.NoError(t, s.write(store.Write{Fence: at("two", strings.Repeat("x", fence.MaxCursor))}).Err)
+		require.Error(t, s.write(store.Write{Fence: at("two", strings.Repeat("x", fence.MaxCursor+1))}).Err)
+		require.Len(t, cursor(), fence.MaxCursor)
 	},
 	"a write without an event takes no number": func(t *testing.T, s *subject) {
 		s.claim("a", "", "one")

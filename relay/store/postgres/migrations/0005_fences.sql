@@ -11,6 +11,7 @@ CREATE TABLE fences (
     epoch  bigint  NOT NULL CHECK (epoch > 0),
     next   bigint  NOT NULL CHECK (next > 0),
     used   bytea   NOT NULL,
+    cursor bytea   NOT NULL CHECK (length(cursor) <= 1024),
     PRIMARY KEY (owner, name)
 ) WITH (fillfactor = 50);
 
@@ -19,15 +20,15 @@ CREATE TABLE fences (
 -- the fences were read. A lease that is renewed begins now, by this clock.
 CREATE FUNCTION fence_commit(
     fence_owner bytea[], fence_name text[], fence_token bytea[], fence_active boolean[], renewed boolean[],
-    fence_lease bigint[], fence_epoch bigint[], fence_next bigint[], fence_used bytea[]
+    fence_lease bigint[], fence_epoch bigint[], fence_next bigint[], fence_used bytea[], fence_cursor bytea[]
 ) RETURNS void LANGUAGE sql AS $$
-    INSERT INTO fences AS f (owner, name, token, active, lease, until, epoch, next, used)
-        SELECT a, b, c, d, g, clock_timestamp() + CASE WHEN e THEN g ELSE 0 END * interval '1 millisecond', h, i, j
-        FROM unnest(fence_owner, fence_name, fence_token, fence_active, renewed, fence_lease, fence_epoch, fence_next, fence_used)
-            AS r (a, b, c, d, e, g, h, i, j)
+    INSERT INTO fences AS f (owner, name, token, active, lease, until, epoch, next, used, cursor)
+        SELECT a, b, c, d, g, clock_timestamp() + CASE WHEN e THEN g ELSE 0 END * interval '1 millisecond', h, i, j, k
+        FROM unnest(fence_owner, fence_name, fence_token, fence_active, renewed, fence_lease, fence_epoch, fence_next, fence_used, fence_cursor)
+            AS r (a, b, c, d, e, g, h, i, j, k)
         ON CONFLICT (owner, name) DO UPDATE SET
             token = excluded.token, active = excluded.active, lease = excluded.lease, until = excluded.until,
-            epoch = excluded.epoch, next = excluded.next, used = excluded.used
+            epoch = excluded.epoch, next = excluded.next, used = excluded.used, cursor = excluded.cursor
 $$;
 
 CREATE TABLE used_tokens (
