@@ -141,22 +141,24 @@ type parts struct {
 	metrics  *metrics.Metrics
 	purge    *purge
 	follower *outbox.Follower
+	history  history
 	handlers *handlers.Handlers
 	conns    *conn.Server
 }
 
-// build wires a relay over s. start is the end of the log, up to which may holds.
-func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions, start store.Position, log *slog.Logger) *parts {
+// build wires a relay over s. start is the log up to whose end may holds.
+func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions, start store.LogInfo, log *slog.Logger) *parts {
 	p := &parts{permissions: may, store: s, sessions: sessions(s), registry: registry.New(), index: index.New(), metrics: metrics.New()}
 	p.cut(access.CutterOptions{Connections: p.registry, Index: p.index, Metrics: p.metrics})
 	p.purge = newPurge(s, may.self, may.left, p.cutter, log)
 	may.left = nil
 	p.follower = outbox.New(outbox.Options{
-		Log: s, Index: p.index, Access: p.policy, Controls: p.purge, Metrics: p.metrics, Now: time.Now, Logger: log, Start: start,
+		Log: s, Index: p.index, Access: p.policy, Controls: p.purge, Metrics: p.metrics, Now: time.Now, Logger: log, Start: start.Head,
 		Readers: p.cutter, MaxLag: trustedFor(c),
 	})
 	p.policy.Trust(p.follower.Fresh)
 	may.progress = p.follower
+	p.history = history{log: s, epoch: start.Epoch, applied: p.follower.Applied}
 	p.handlers = handlers.New(handlers.Options{
 		Store: s, Index: p.index, Progress: p.follower,
 		Writing: p.policy, Reading: p.policy, Metrics: p.metrics,

@@ -29,6 +29,15 @@ func Settled(ctx context.Context, s store.Store, p interface {
 	return settled(ctx, s, p)
 }
 
+// WatchHistory blocks as a relay does that began with the log as it is now.
+func WatchHistory(ctx context.Context, s store.Store, applied func() store.Position) error {
+	info, err := s.Log(ctx)
+	if err != nil {
+		return err
+	}
+	return history{log: s, epoch: info.Epoch, applied: applied}.watch(ctx)
+}
+
 // OpenIdentity returns the secret key of a relay over s.
 func OpenIdentity(ctx context.Context, dir string, s store.Store) (secret string, err error) {
 	i, err := openIdentity(ctx, dir, s)

@@ -73,7 +73,7 @@ func (r *Relay) open(ctx context.Context, s store.Store) (err error) {
 	r.warn(c)
 	r.config.Store(&c)
 	r.group = lifecycle.NewGroup(context.WithoutCancel(ctx))
-	r.parts = build(r.group, c, s, may, info.Head, r.log)
+	r.parts = build(r.group, c, s, may, info, r.log)
 	r.listener = r.parts.conns.Guard(listener, r.sockets(descriptors(), c.Network.MaxConnections))
 	r.server = newHTTP(web.New(r.webOptions()), c.Network, r.log)
 	return nil

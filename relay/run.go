@@ -16,10 +16,15 @@ const sweepEvery = 10 * time.Second
 // Run serves until ctx ends or the relay cannot go on, then drains and releases
 // everything. It returns nil after a drain that was asked for and went well.
 func (r *Relay) Run(ctx context.Context) error {
-	failed := make(chan error, 1)
+	failed := make(chan error, 2)
 	r.group.Go("http", func(context.Context) {
 		if err := r.server.Serve(r.listener); !errors.Is(err, http.ErrServerClosed) {
 			failed <- fmt.Errorf("serve: %w", err)
+		}
+	})
+	r.group.Go("history", func(ctx context.Context) {
+		if err := r.parts.history.watch(ctx); err != nil {
+			failed <- err
 		}
 	})
 	r.group.Go("follower", r.parts.follower.Run)

@@ -77,4 +77,14 @@ var replicaMutants = []Mutant{
 		Edit:   Edit{"relay/store/postgres/txn.go", "if epoch, moved := t.moved(terms); moved {", "if epoch, moved := t.moved(terms); moved && false {"},
 		Suites: in("relay/store/postgres", "TestReplicasDecideAboutEachOthersWrites"),
 	},
+	{
+		Name: "history-unwatched", Promise: "E3", Says: "After a restore a replica shows nobody what took the positions that it has applied.",
+		Edit:   Edit{"relay/history.go", "(info.Epoch != h.epoch || info.Head < applied)", "info.Head < applied"},
+		Suites: in("relay", "TestARelayEndsWhenItsLogIsAnotherOne"),
+	},
+	{
+		Name: "rewind-unseen", Promise: "E3", Says: "After a failover that lost commits a replica shows nobody what took their positions.",
+		Edit:   Edit{"relay/history.go", "(info.Epoch != h.epoch || info.Head < applied)", "(info.Epoch != h.epoch || info.Head+applied < applied)"},
+		Suites: in("relay", "TestARelayEndsWhenItsLogIsAnotherOne"),
+	},
 }
