@@ -1,5 +1,7 @@
 package lifecycle
 
+import "slices"
+
 // queue is the one FIFO of a connection, with the accounting of reserved room.
 // It has no lock: the lifecycle lock guards it.
 //
@@ -10,6 +12,7 @@ type queue struct {
 
 	items []Frame
 	head  int // items[:head] are taken
+	burst int // frames of the last burst that was too large to keep its array
 
 	takes uint64 // how often frames were taken
 
@@ -43,8 +46,8 @@ func (q *queue) unreserve(n, b int) {
 }
 
 func (q *queue) push(f Frame) {
-	if len(q.items) == cap(q.items) && q.head > len(q.items)/2 {
-		q.shift()
+	if len(q.items) == cap(q.items) {
+		q.grow()
 	}
 	n := f.Len()
 	q.items = append(q.items, f)
@@ -147,8 +150,21 @@ func (q *queue) compact() {
 	q.items, q.head = kept, 0
 }
 
-// shift moves the untaken frames to the front instead of growing the slice.
-// It is called when more than half is taken, so a push costs constant time.
+// grow makes room for another frame. When more than half is taken the rest moves to
+// the front, so a push costs constant time. Beyond the first few frames there is room
+// at once for as many as the last burst had: to double step by step allocated twice as
+// much and copied it (BenchmarkBurst).
+func (q *queue) grow() {
+	const few, most = 4, 1024
+	switch n := len(q.items); {
+	case q.head > n/2:
+		q.shift()
+	case n >= few && n < q.burst:
+		q.items = slices.Grow(q.items, max(min(q.burst, most)-n, 0))
+	}
+}
+
+// shift moves the untaken frames to the front.
 func (q *queue) shift() {
 	n := copy(q.items, q.items[q.head:])
 	clear(q.items[n:])
@@ -160,7 +176,7 @@ func (q *queue) reset() {
 	const keep = 32
 	q.head = 0
 	if cap(q.items) > keep {
-		q.items = nil
+		q.items, q.burst = nil, len(q.items)
 		return
 	}
 	q.items = q.items[:0]
