@@ -37,7 +37,7 @@ var feedMutants = []Mutant{
 	{
 		Name: "feed-epoch-changes", Promise: "R3", Says: "A log that became another one during the replay is read on.",
 		Edit:   Edit{"handlers/walk.go", "if before != \"\" && before != log.Epoch {", "if before != \"\" && before != log.Epoch && w == nil {"},
-		Suites: in(suites, "TestRetentionBehindAnOverflowIsAResync"),
+		Suites: in(suites, "TestAnotherHistoryBehindAnOverflowIsAResync"),
 	},
 	{
 		Name: "feed-jumps-to-the-floor", Promise: "R3", Says: "A replay that retention has overtaken goes on at the floor.",

@@ -5,7 +5,6 @@ package suites_test
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,42 +20,14 @@ import (
 
 // A changes feed against a client that reads slowly, and against retention: G8, R2, R3.
 
-// trimmed is a store whose log begins at a floor, which rises while nothing reads.
-// Its epoch is another one from the number up that is set.
-type trimmed struct {
-	store.Store
-	floor *atomic.Uint64
-}
-
-// otherHistory is a floor that stands for another epoch.
-const otherHistory = 1 << 40
-
-func (s trimmed) ReadLog(ctx context.Context, after store.Position, most int) ([]store.Entry, error) {
-	if floor := s.floor.Load(); floor < otherHistory && uint64(after)+1 < floor {
-		return nil, store.ErrFloor
-	}
-	return s.Store.ReadLog(ctx, after, most)
-}
-
-func (s trimmed) Log(ctx context.Context) (store.LogInfo, error) {
-	info, err := s.Store.Log(ctx)
-	if floor := s.floor.Load(); floor < otherHistory {
-		info.Floor = max(info.Floor, store.Position(floor))
-		return info, err
-	}
-	info.Epoch = "restored"
-	return info, err
-}
-
-// overTrimmed runs test over a log whose beginning can be taken away.
-func overTrimmed(t *testing.T, o harness.Options, test func(t *testing.T, w *world, floor *atomic.Uint64)) {
-	t.Helper()
-	floor := new(atomic.Uint64)
-	o.Wrap = func(s store.Store) store.Store {
-		floor.Store(0)
-		return trimmed{s, floor}
-	}
-	inWorld(t, o, func(t *testing.T, w *world) { test(t, w, floor) })
+// trim removes what stands before floor from the log.
+func (w *world) trim(floor uint64) {
+	w.t.Helper()
+	info, err := w.Store.Log(w.t.Context())
+	require.NoError(w.t, err)
+	got, err := w.Store.Trim(w.t.Context(), store.Retention{Rows: uint64(info.Head) + 1 - floor}, time.Now())
+	require.NoError(w.t, err)
+	require.EqualValues(w.t, floor, got)
 }
 
 // TestRetentionDuringAReplayIsAResync parks the feed at each of its points and moves
@@ -64,15 +35,15 @@ func overTrimmed(t *testing.T, o harness.Options, test func(t *testing.T, w *wor
 func TestRetentionDuringAReplayIsAResync(t *testing.T) {
 	t.Parallel()
 	for _, at := range feedPoints {
-		for floor := uint64(2); floor <= 6; floor++ {
+		for floor := uint64(2); floor <= 5; floor++ {
 			t.Run(fmt.Sprint(at, " x ", floor), func(t *testing.T) {
 				t.Parallel()
-				overTrimmed(t, harness.Options{}, func(t *testing.T, w *world, trim *atomic.Uint64) {
+				inWorld(t, harness.Options{}, func(t *testing.T, w *world) {
 					w.Commit(t, notes(5, 1)...)
 					w.Step(t)
 					query := w.send(at, feed("x", 2, 1))
 					require.True(t, query.parked())
-					trim.Store(floor)
+					w.trim(floor)
 					query.finish(t)
 					want := []string{"3+", "4+", "5+", "EOSE 5"}
 					read := at == pause.ReqPage || at == pause.ReqReplayed
@@ -96,14 +67,13 @@ func TestRetentionDuringAReplayIsAResync(t *testing.T) {
 // silently, and the client learns which positions there are.
 func TestRetentionBetweenTwoPagesIsAResync(t *testing.T) {
 	t.Parallel()
-	o := harness.Options{Limits: harness.DefaultLimits()}
-	overTrimmed(t, o, func(t *testing.T, w *world, floor *atomic.Uint64) {
+	inWorld(t, harness.Options{}, func(t *testing.T, w *world) {
 		w.Commit(t, notes(600, 1)...)
 		w.Step(t)
 		w.control.Arm(pause.ReqPage).Release()
 		second := w.send(pause.ReqPage, feed("x", 0, 1))
 		require.True(t, second.parked())
-		floor.Store(550) // behind the second page of 256
+		w.trim(550) // behind the second page of 256
 		second.finish(t)
 		got := w.client.Settle()
 		require.Len(t, got, 1, "what was queued is dropped with its generation")
@@ -123,27 +93,58 @@ func TestRetentionBehindAnOverflowIsAResync(t *testing.T) {
 	for floor, want := range map[uint64][]string{
 		2: {"1+", "EOSE 1", "2+", "3+", "4+"},
 		3: {"ERR resync"},
-		5: {"ERR resync"},
-
-		otherHistory: {"ERR resync"},
+		4: {"ERR resync"},
 	} {
 		t.Run(fmt.Sprint(floor), func(t *testing.T) {
 			t.Parallel()
-			o := harness.Options{Limits: harness.DefaultLimits()}
-			o.Limits.HoldFrames = 1
-			overTrimmed(t, o, func(t *testing.T, w *world, trim *atomic.Uint64) {
-				w.Commit(t, note(1, 1))
-				w.Step(t)
-				replay := w.send(pause.ReqReplayed, feed("x", 0, 1))
-				w.Commit(t, note(2, 1), note(3, 1), note(4, 1))
-				w.Step(t)
-				trim.Store(floor)
-				replay.finish(t)
-				require.Equal(t, want, brief(t, w.client.Settle()))
-				w.settled(len(want) / 2 / 2)
-			})
+			overflown(t, want, func(w *world, _ *otherwise) { w.trim(floor) })
 		})
 	}
+}
+
+// TestAnotherHistoryBehindAnOverflowIsAResync is the same for a database that was
+// restored meanwhile.
+func TestAnotherHistoryBehindAnOverflowIsAResync(t *testing.T) {
+	t.Parallel()
+	overflown(t, []string{"ERR resync"}, func(_ *world, s *otherwise) { s.epoch = "restored" })
+}
+
+// overflown lets what happens between the overflow of a hold and the reading of the log.
+func overflown(t *testing.T, want []string, happens func(w *world, s *otherwise)) {
+	t.Helper()
+	s := &otherwise{}
+	o := harness.Options{Limits: harness.DefaultLimits()}
+	o.Limits.HoldFrames = 1
+	o.Wrap = func(x store.Store) store.Store {
+		*s = otherwise{Store: x}
+		return s
+	}
+	inWorld(t, o, func(t *testing.T, w *world) {
+		w.Commit(t, note(1, 1))
+		w.Step(t)
+		replay := w.send(pause.ReqReplayed, feed("x", 0, 1))
+		w.Commit(t, note(2, 1), note(3, 1), note(4, 1))
+		w.Step(t)
+		happens(w, s)
+		replay.finish(t)
+		require.Equal(t, want, brief(t, w.client.Settle()))
+		w.settled(len(want) / 5)
+	})
+}
+
+// otherwise is a store that can become one of another history. It does so while nothing
+// of the relay runs.
+type otherwise struct {
+	store.Store
+	epoch store.Epoch
+}
+
+func (s *otherwise) Log(ctx context.Context) (store.LogInfo, error) {
+	info, err := s.Store.Log(ctx)
+	if s.epoch != "" {
+		info.Epoch = s.epoch
+	}
+	return info, err
 }
 
 // TestAnOverflowOfTheHoldIsReadFromTheLog, removals and what is only live included,
