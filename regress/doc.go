@@ -11,6 +11,8 @@
 //	bench     how fast any relay is, beside the limits of the machine
 //	storm     the same against this relay, in one process
 //	kill      SIGKILL, SIGTERM and SIGHUP of a real process
+//	postgres  a real PostgreSQL, and a proxy that spoils the way to it
+//	cluster   several real processes over one database, under faults
 //	conformance  the protocol by URL, and real clients from npm
 //	browser   headless Chromium
 //	arch      the house: imports, sizes, forbidden words
@@ -27,6 +29,7 @@
 //	    bans, AUTH, reconnections               suites/ban_test.go, revoke_auth_test.go
 //	    events on their way into the store      suites/revoke_event_test.go
 //	    vanish, deletion, groups                suites/vanish_test.go, group_race_test.go
+//	    across replicas                         cluster/revoke_test.go, storm/replicas_test.go
 //	G5  a refused REQ ends the older            suites/refused_test.go
 //	G6  stored, EOSE, live, without a seam      suites/seam_test.go
 //	    a failed query is CLOSED, never EOSE    suites/failure_test.go

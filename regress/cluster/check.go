@@ -12,7 +12,7 @@ import (
 type Verdict struct {
 	Accepted   int // events that were accepted
 	Sessions   int
-	Cut        int // sessions that ended before the last word
+	Cut        int // sessions that ended before the last word, of subscribers who stay
 	Heard      int // EVENT frames
 	HeardLive  int // those after EOSE
 	Elsewhere  int // live frames of events that another replica accepted
@@ -77,7 +77,7 @@ func (c *checker) accepted(s *Sent) {
 // session judges one session.
 func (c *checker) session(s *Session) {
 	c.verdict.Sessions++
-	if s.Cut != "" {
+	if s.Cut != "" && !s.Moves {
 		c.verdict.Cut++
 	}
 	heard := make(map[string]bool, len(s.Heard))

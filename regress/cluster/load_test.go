@@ -38,7 +38,7 @@ type load struct {
 }
 
 // newLoad puts three publishers, one of them of ephemeral events, and three subscribers
-// on each replica.
+// on each replica, and one who subscribes anew again and again.
 func newLoad(t *testing.T, c *cluster.Cluster) *load {
 	l := &load{t: t, cluster: c, ledger: cluster.NewLedger()}
 	for _, r := range c.Replicas {
@@ -54,8 +54,10 @@ func newLoad(t *testing.T, c *cluster.Cluster) *load {
 			{Kinds: []int{fleeting, ending}},
 		} {
 			f.Limit = 1 << 30 // all that is stored
-			l.subscribers = append(l.subscribers, &cluster.Subscriber{Replica: r, Filter: f})
+			l.subscribers = append(l.subscribers, cluster.NewSubscriber(r, f, 0))
 		}
+		some := nostr.Filter{Kinds: []int{note, ending}, Tags: nostr.TagMap{"t": {topics[(r.Number+1)%len(topics)]}}, Limit: 1 << 30}
+		l.subscribers = append(l.subscribers, cluster.NewSubscriber(r, some, size(300*time.Millisecond, time.Second)))
 	}
 	return l
 }
@@ -65,7 +67,7 @@ func (l *load) silence(r *cluster.Replica) {
 	l.publishers = slices.DeleteFunc(l.publishers, func(p *cluster.Publisher) bool { return p.Replica == r })
 }
 
-// run publishes while during runs, has everybody end, and requires that nothing was lost
+// run publishes while during runs and everybody listens, has everybody end, and requires that nothing was lost
 // and nothing came twice.
 func (l *load) run(during func(ctx context.Context) error) *cluster.Verdict {
 	l.t.Helper()
@@ -75,6 +77,13 @@ func (l *load) run(during func(ctx context.Context) error) *cluster.Verdict {
 	stalls.Go(func() error { return l.stall.Run(ctx) })
 	for _, s := range l.subscribers {
 		listening.Go(func() error { return s.Run(ctx) })
+	}
+	for _, s := range l.subscribers {
+		select {
+		case <-s.Live():
+		case <-time.After(cluster.Patience):
+			require.Fail(l.t, "a subscription is not live")
+		}
 	}
 	acting, stop := context.WithCancel(ctx)
 	for _, p := range l.publishers {

@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -11,13 +12,20 @@ import (
 	"fencepost/regress/postgres"
 )
 
+// suites says that the suites run, which takes minutes.
+var suites = flag.Bool("cluster", false, "run the suites of several processes, as make test-pg does")
+
 // binary is the program under test; TestMain builds it.
 var binary string
 
-// full makes the suites run at their long sizes; make test-pg sets it.
+// full makes the suites run at their long sizes.
 var full = os.Getenv("FENCEPOST_TEST_FULL") != ""
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if !*suites && flag.Lookup("test.bench").Value.String() == "" {
+		os.Exit(m.Run())
+	}
 	os.Exit(buildAndRun(m))
 }
 
@@ -35,8 +43,11 @@ func buildAndRun(m *testing.M) int {
 }
 
 // start runs replicas over an empty database of a server of their own.
-func start(t testing.TB, replicas int, o cluster.Options) (*cluster.Cluster, *postgres.Server) {
+func start(t *testing.T, replicas int, o cluster.Options) (*cluster.Cluster, *postgres.Server) {
 	t.Helper()
+	if !*suites {
+		t.Skip("takes minutes: make test-pg runs it, or -cluster")
+	}
 	server := postgres.Start(t)
 	o.Binary, o.Database, o.Replicas = binary, server.Database(t), replicas
 	return cluster.Start(t, o), server
