@@ -74,7 +74,7 @@ var eventMutants = []Mutant{
 	},
 	{
 		Name: "hopeless-verified", Promise: "NIP-70", Says: "The relay checks signatures of events that it will not take.",
-		Edit:   Edit{"handlers/event.go", "return s.writing.MaySubmit(keys, ev)", "return nil"},
+		Edit:   Edit{"handlers/event.go", "return h.writing.MaySubmit(keys, ev)", "return nil"},
 		Suites: in("handlers", "TestHopelessEventsAreRefusedBeforeTheirSignature"),
 	},
 	{
