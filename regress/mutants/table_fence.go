@@ -71,7 +71,7 @@ var fenceMutants = []Mutant{
 	},
 	{
 		Name: "old-fence-decides", Promise: "P6", Says: "A frame is admitted by what its fence was before another replica claimed.",
-		Edit:   Edit{retentionSQL, "WHERE version = guard AND head = first - 1;", "WHERE head = first - 1;"},
+		Edit:   Edit{"relay/store/postgres/migrations/0003_search_retention.sql", "WHERE version = guard AND head = first - 1;", "WHERE head = first - 1;"},
 		Suites: in("relay/store/postgres", "TestDecisionsAboutFencesHoldForTheirVersionOnly"),
 	},
 	{
