@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"fencepost/regress/postgres"
 	"fencepost/relay/client"
 	"fencepost/relay/config"
 	"fencepost/relay/wire"
@@ -18,50 +19,73 @@ import (
 // end with exactly what a REQ shows, whether they resumed or were told to begin anew.
 func TestClientsThatComeBackEndWithTheExactSet(t *testing.T) {
 	t.Parallel()
-	r := start(t, t.TempDir(), func(c *config.Config) {
-		c.Subscriptions.MaxLimit, c.Subscriptions.DefaultLimit = 50, 50
-	})
+	comeBack(t, []*running{start(t, t.TempDir(), smallPages)})
+}
+
+// It does not matter on which replica they were before.
+func TestClientsComeBackToAnyReplica(t *testing.T) {
+	t.Parallel()
+	comeBack(t, replicas(t, postgres.Start(t).Database(t), 3, smallPages))
+}
+
+func smallPages(c *config.Config) { c.Subscriptions.MaxLimit, c.Subscriptions.DefaultLimit = 50, 50 }
+
+func comeBack(t *testing.T, relays []*running) {
+	t.Helper()
 	filter := wire.NewFilter(nostr.Filter{Kinds: []int{0, 1, 30023}})
 	sets := make([]*client.Set, 6)
 	var g errgroup.Group
-	writer := r.dial(t)
-	g.Go(func() error { return publishAtRandom(t, writer, 300) })
+	for i, r := range relays {
+		writer := r.dial(t)
+		g.Go(func() error { return publishAtRandom(t, writer, uint64(i), 300/len(relays)) })
+	}
 	for i := range sets {
 		sets[i] = &client.Set{}
-		g.Go(func() error {
-			rng := rand.New(rand.NewPCG(7, uint64(i)))
-			for range 8 {
-				c := r.dial(t)
-				o := client.Sync{Filter: filter, Token: sets[i].Token, Keeper: sets[i]}
-				if rng.IntN(4) == 0 {
-					o.Token = "lost" // what a client with a token of another relay has
-				}
-				if err := c.Sync(t.Context(), o); err != nil {
-					return err
-				}
-				_ = c.Close() // the relay may have closed it first
-				<-time.After(time.Duration(rng.IntN(20)) * time.Millisecond)
-			}
-			return nil
-		})
+		g.Go(func() error { return leaveAndComeBack(t, relays, filter, uint64(i), sets[i]) })
 	}
 	require.NoError(t, g.Wait())
+	for _, r := range relays[1:] {
+		r.follow(t, relays[0])
+	}
 
 	want := &client.Set{}
-	require.NoError(t, r.dial(t).Sync(t.Context(), client.Sync{Filter: filter, Keeper: want}))
+	require.NoError(t, relays[0].dial(t).Sync(t.Context(), client.Sync{Filter: filter, Keeper: want}))
 	require.NotEmpty(t, want.IDs())
-	for _, set := range sets {
-		o := client.Sync{Filter: filter, Token: set.Token, Keeper: set}
-		require.NoError(t, r.dial(t).Sync(t.Context(), o))
+	for i, set := range sets {
+		c := relays[i%len(relays)].dial(t)
+		require.NoError(t, c.Sync(t.Context(), client.Sync{Filter: filter, Token: set.Token, Keeper: set}))
 		require.Equal(t, want.IDs(), set.IDs())
 		require.Equal(t, want.Token, set.Token)
 	}
 }
 
+// leaveAndComeBack syncs a set a few times, each on a new connection, to any of the
+// relays.
+func leaveAndComeBack(t *testing.T, relays []*running, filter *wire.Filter, seed uint64, set *client.Set) error {
+	rng := rand.New(rand.NewPCG(7, seed))
+	for range 8 {
+		c, err := client.Dial(t.Context(), "ws://"+relays[rng.IntN(len(relays))].url, client.Options{})
+		if err != nil {
+			return err
+		}
+		o := client.Sync{Filter: filter, Token: set.Token, Keeper: set}
+		if rng.IntN(4) == 0 {
+			o.Token = "lost" // what a client with a token of another relay has
+		}
+		err = c.Sync(t.Context(), o)
+		_ = c.Close() // the relay may have closed it first
+		if err != nil {
+			return err
+		}
+		<-time.After(time.Duration(rng.IntN(20)) * time.Millisecond)
+	}
+	return nil
+}
+
 // publishAtRandom publishes notes, profiles and articles of a few keys, newer versions
 // of them, and deletions of what it has published.
-func publishAtRandom(t *testing.T, c *client.Client, n int) error {
-	rng := rand.New(rand.NewPCG(7, 1000))
+func publishAtRandom(t *testing.T, c *client.Client, seed uint64, n int) error {
+	rng := rand.New(rand.NewPCG(9, seed))
 	keys := []string{nostr.GeneratePrivateKey(), nostr.GeneratePrivateKey()}
 	var made []*nostr.Event
 	begin := nostr.Now() - nostr.Timestamp(n)
@@ -77,7 +101,9 @@ func publishAtRandom(t *testing.T, c *client.Client, n int) error {
 			}
 			ev.Tags = nostr.Tags{{"e", made[rng.IntN(len(made))].ID}}
 		}
-		require.NoError(t, ev.Sign(key))
+		if err := ev.Sign(key); err != nil {
+			return err
+		}
 		made = append(made, ev)
 		if err := c.Publish(t.Context(), wire.NewEvent(*ev)); err != nil {
 			return err
