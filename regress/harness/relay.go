@@ -49,6 +49,9 @@ type Options struct {
 	// Wrap returns the store that the relay works on, to spoil or delay its
 	// answers; nil for the fake itself.
 	Wrap func(store.Store) store.Store
+	// Beside is a relay that this one shares its store with, as another replica. Each
+	// applies the log by itself.
+	Beside *Relay
 }
 
 // DefaultLimits returns limits that no ordinary test reaches.
@@ -99,6 +102,9 @@ func New(t testing.TB, o Options) *Relay {
 	}
 	r := &Relay{Store: storetest.NewFake(time.Now), Registry: registry.New(), Index: index.New()}
 	r.ledger = &ledger{Store: r.Store}
+	if o.Beside != nil {
+		r.Store, r.ledger = o.Beside.Store, o.Beside.ledger
+	}
 	var served store.Store = r.ledger
 	if o.Wrap != nil {
 		served = o.Wrap(served)
