@@ -53,6 +53,24 @@ func TestADatabaseThatGoesAwayWhileRelaysRun(t *testing.T) {
 	require.Zero(t, all[1].metric(t, "fencepost_panics_total"))
 }
 
+func TestADrainDoesNotWaitForADatabaseThatIsAway(t *testing.T) {
+	t.Parallel()
+	server := postgres.Start(t)
+	if !server.Own() {
+		t.Skip("the database is not this test's to kill")
+	}
+	r := replicas(t, server.Database(t), 1)[0]
+	c := r.dial(t)
+	open(t, c, `{"kinds":[1]}`)
+	require.NoError(t, r.dial(t).Publish(t.Context(), note(t, "x")))
+	require.Equal(t, "x", next(t, c).Event.Content)
+	server.Kill()
+	began := time.Now()
+	require.NoError(t, r.stop())
+	require.Less(t, time.Since(began), 10*time.Second)
+	require.Equal(t, "error: the relay is shutting down", next(t, c).Text)
+}
+
 func (r *running) status(t *testing.T, path string) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+r.url+path, nil)

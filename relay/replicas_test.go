@@ -351,12 +351,12 @@ func testListenerAway(t *testing.T, database string) {
 		return slices.Equal(body.Degraded, []string{"listener"})
 	}
 	require.False(t, degraded())
+	reader := all[1].dial(t)
+	open(t, reader, `{"kinds":[1]}`)
 	change(t, database, "ALTER ROLE "+role+" CONNECTION LIMIT 1") // what there is stays
 	change(t, database, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN fencepost'")
 	until(t, degraded)
 	require.Zero(t, all[1].metric(t, "fencepost_listener_connected"))
-	reader := all[1].dial(t)
-	open(t, reader, `{"kinds":[1]}`)
 	ev := note(t, "by the poll")
 	require.NoError(t, all[0].dial(t).Publish(t.Context(), ev))
 	require.Equal(t, ev.ID, next(t, reader).Event.ID)
