@@ -1,4 +1,4 @@
--- Who is connected where: a cache, which a crash of the database empties and the
+-- Additive. Who is connected where: a cache, which a crash of the database empties and the
 -- next reports fill again.
 CREATE UNLOGGED TABLE session_nodes (
     node        text        NOT NULL,
