@@ -29,6 +29,7 @@ type Replica struct {
 	// Set at construction, never changed.
 	Number int
 	URL    string          // ws://host:port
+	Data   string          // its data folder
 	Proxy  *postgres.Proxy // nil unless it was asked for
 
 	binary string
@@ -54,7 +55,8 @@ func newReplica(t testing.TB, o Options, number int) *Replica {
 	require.NoError(t, l.Close())
 	address := l.Addr().String()
 	r.URL = "ws://" + address
-	r.args = []string{"serve", "--listen", address, "--data", filepath.Join(t.TempDir(), "data")}
+	r.Data = filepath.Join(t.TempDir(), "data")
+	r.args = []string{"serve", "--listen", address, "--data", r.Data}
 	r.env = append([]string{
 		"FENCEPOST_STORE_POSTGRES_URL=" + database,
 		"FENCEPOST_NETWORK_MAX_CONNECTIONS_PER_ADDRESS=0",

@@ -89,18 +89,14 @@ type round struct {
 
 	publisher, reading, revoker *cluster.Replica
 
+	cutOff    bool          // the reader's replica ends what is private before it knows of the revocation
 	published []*wire.Event // in the group, accepted
 	serial    int
 }
 
 func (r *round) run() {
 	r.found()
-	filter := nostr.Filter{Kinds: []int{said}, Tags: nostr.TagMap{"h": {r.group}}}
-	reader, witness := watch(r.t, r.reading, r.reader), watch(r.t, r.reading, witnessKey)
-	for _, w := range []*watcher{reader, witness} {
-		w.subscribe("group", filter)
-		w.subscribe("broad", nostr.Filter{Kinds: []int{said}})
-	}
+	reader, witness := r.listen()
 	before, after := size(40, 150), 20
 	writers := watch(r.t, r.publisher, writerKey)
 	revoked := make(chan struct{})
@@ -130,10 +126,25 @@ func (r *round) run() {
 	last = r.published[len(r.published)-1]
 	witness.hears("group", last)
 	reader.barrier()
-	again := reader.ask("again", filter)
+	again := reader.ask("again", r.messages())
 	r.judge(reader, from, head, again)
 	r.requireAll(witness)
 	_ = writers.end()
+}
+
+// messages is what is said in the group.
+func (r *round) messages() nostr.Filter {
+	return nostr.Filter{Kinds: []int{said}, Tags: nostr.TagMap{"h": {r.group}}}
+}
+
+// listen subscribes the reader and the witness to the group, and to everything.
+func (r *round) listen() (reader, witness *watcher) {
+	reader, witness = watch(r.t, r.reading, r.reader), watch(r.t, r.reading, witnessKey)
+	for _, w := range []*watcher{reader, witness} {
+		w.subscribe("group", r.messages())
+		w.subscribe("broad", nostr.Filter{Kinds: []int{said}})
+	}
+	return reader, witness
 }
 
 // countdown is true for the n-th event.
@@ -237,7 +248,11 @@ func (r *round) judge(reader *watcher, from int, revoked int64, again int) {
 		return
 	}
 	require.Contains(r.t, closed, "group")
-	require.True(r.t, strings.HasPrefix(closed["group"], "restricted: "), closed["group"])
+	told := "restricted: "
+	if r.cutOff {
+		told = "error: "
+	}
+	require.True(r.t, strings.HasPrefix(closed["group"], told), closed["group"])
 	require.Equal(r.t, "CLOSED", got[again].Verb, "what may not be read is refused")
 	require.NotEmpty(r.t, heard["group"])
 }

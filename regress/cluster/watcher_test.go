@@ -110,11 +110,22 @@ func (w *watcher) await(from int, ok func(wire.RelayMessage) bool) int {
 func (w *watcher) ask(id string, f nostr.Filter) int {
 	w.t.Helper()
 	got, _, _ := w.all()
-	message := wire.AppendReq(nil, id, []*wire.Filter{wire.NewFilter(f)})
-	if err := w.conn.Send(w.t.Context(), message); err != nil {
+	if err := w.send(id, f); err != nil {
 		return -1
 	}
-	return w.await(len(got), func(m wire.RelayMessage) bool {
+	return w.answered(len(got), id)
+}
+
+// send opens a subscription. It does not wait for the answer.
+func (w *watcher) send(id string, f nostr.Filter) error {
+	return w.conn.Send(w.t.Context(), wire.AppendReq(nil, id, []*wire.Filter{wire.NewFilter(f)}))
+}
+
+// answered returns the place of the first EOSE or CLOSED of a subscription from a place
+// on, -1 when the connection is over.
+func (w *watcher) answered(from int, id string) int {
+	w.t.Helper()
+	return w.await(from, func(m wire.RelayMessage) bool {
 		return m.Sub == id && (m.Verb == "EOSE" || m.Verb == "CLOSED")
 	})
 }
