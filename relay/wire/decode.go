@@ -73,6 +73,13 @@ func (d *decoder) message() (Message, bool) {
 	case "CHANGES":
 		m, ok := d.changes()
 		return m, ok
+	case "NEG-OPEN":
+		return d.negOpen()
+	case "NEG-MSG":
+		return d.negMsg()
+	case "NEG-CLOSE":
+		ok := d.messageSub() && d.messageEnd()
+		return &NegCloseMessage{ID: d.sub}, ok
 	case "CLOSE":
 		ok := d.messageSub() && d.messageEnd()
 		return &CloseMessage{ID: d.sub}, ok

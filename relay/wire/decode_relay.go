@@ -3,15 +3,16 @@ package wire
 // RelayMessage is one message of a relay, as its clients read it. Fields that
 // the verb does not have are zero.
 type RelayMessage struct {
-	Verb        string   // EVENT, OK, EOSE, CLOSED, NOTICE, AUTH, COUNT or CHANGES
-	Sub         string   // EVENT, EOSE, CLOSED, COUNT, CHANGES: the subscription id
+	Verb        string   // EVENT, OK, EOSE, CLOSED, NOTICE, AUTH, COUNT, CHANGES, NEG-MSG or NEG-ERR
+	Sub         string   // EVENT, EOSE, CLOSED, COUNT, CHANGES, NEG-*: the subscription id
 	Event       *Event   // EVENT; neither id nor signature is checked yet
 	ID          string   // OK, CHANGES REMOVED: the event id
 	OK          bool     // OK: accepted
-	Text        string   // OK, CLOSED, NOTICE: what it says; AUTH: the challenge
+	Text        string   // OK, CLOSED, NOTICE, NEG-ERR: what it says; AUTH: the challenge
 	Hints       []string // EOSE: "more", "finish" (NIP-67); nil without
 	Count       int      // COUNT
 	Approximate bool     // COUNT: Count is not exact (NIP-45)
+	Message     []byte   // NEG-MSG (NIP-77)
 
 	Change   string // CHANGES: EVENT, REMOVED, EOSE or ERR, with the fields of those verbs
 	Position uint64 // CHANGES EVENT, REMOVED, EOSE
@@ -66,6 +67,12 @@ func (d *decoder) relayMessage() (m RelayMessage, ok bool) {
 		ok = d.relaySub(&m) && d.relayCount(&m)
 	case "CHANGES":
 		ok = d.relayChanges(&m)
+	case "NEG-ERR":
+		ok = d.relaySub(&m) && d.relayText("reason", &m.Text)
+	case "NEG-MSG":
+		if ok = d.relaySub(&m); ok {
+			m.Message, ok = d.negMessage()
+		}
 	default:
 		ok = d.refuse(Because(Unsupported, "unknown message type"))
 	}

@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -47,6 +48,12 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(`["CHANGES","x",` + feed + `]`))
 		f.Add([]byte(`["CHANGES","x" , ` + feed + `,{}]`))
 	}
+	for _, neg := range []string{
+		`["NEG-OPEN","x",{"kinds":[1]},"61Ff"]`, `["NEG-OPEN","x",{},{},"61"]`, `["NEG-OPEN","x",{}]`, `["NEG-OPEN","x",null,"61"]`,
+		`["NEG-MSG","x","610"]`, `["NEG-MSG","x",""]`, `["NEG-MSG","x","6100"]`, `["NEG-MSG","x",61]`, `["NEG-CLOSE","x"]`, `["NEG-CLOSE","x","61"]`,
+	} {
+		f.Add([]byte(neg))
+	}
 	for _, other := range []string{`["CLOSE","x"]`, `["CLOSE",""]`, `["NOPE"]`, `["REQ","x"]`, "\ufeff[]", `["CLOSE","` + strings.Repeat("é", 65) + `"]`} {
 		f.Add([]byte(other))
 	}
@@ -76,6 +83,12 @@ func FuzzDecode(f *testing.F) {
 			return
 		case *wire.CloseMessage:
 			got = refMessage{verb: "CLOSE", sub: m.ID}
+		case *wire.NegOpenMessage:
+			got = refMessage{verb: "NEG-OPEN", sub: m.ID, filters: plainFilters(t, []*wire.Filter{m.Filter}), neg: hex.EncodeToString(m.Message)}
+		case *wire.NegMsgMessage:
+			got = refMessage{verb: "NEG-MSG", sub: m.ID, neg: hex.EncodeToString(m.Message)}
+		case *wire.NegCloseMessage:
+			got = refMessage{verb: "NEG-CLOSE", sub: m.ID}
 		}
 		require.Equal(t, want, got)
 	})
@@ -175,6 +188,7 @@ func FuzzDecodeRelay(f *testing.F) {
 	for _, text := range []string{
 		`["OK","i",true,"pow: x"]`, `["OK","i",false]`, `["EOSE","x"]`, `["EOSE","x",["more",1],null]`, `["CLOSED","x","error: y"]`, `["NOTICE","x",{}]`,
 		`["AUTH","c"]`, `["COUNT","x",{"count":3,"approximate":true,"hll":"00"}]`, `["NOPE"]`,
+		`["NEG-MSG","x","61Ff"]`, `["NEG-ERR","x","blocked: y",5]`, `["NEG-MSG","x","6"]`,
 	} {
 		f.Add([]byte(text))
 	}
@@ -200,6 +214,10 @@ func FuzzDecodeRelay(f *testing.F) {
 			require.Equal(t, []any{m.ID, m.OK}, list[1:3])
 		case "EOSE", "CLOSED":
 			require.Equal(t, list[1], m.Sub)
+		case "NEG-ERR":
+			require.Equal(t, []any{m.Sub, m.Text}, list[1:3])
+		case "NEG-MSG":
+			require.Equal(t, []any{m.Sub, hex.EncodeToString(m.Message)}, []any{list[1], strings.ToLower(list[2].(string))})
 		case "COUNT":
 			require.Equal(t, list[1], m.Sub)
 			n, ok := refInteger(list[2].(object).get("count"))

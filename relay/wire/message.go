@@ -1,7 +1,8 @@
 package wire
 
 // Message is one decoded client message: *EventMessage, *ReqMessage,
-// *CountMessage, *ChangesMessage, *CloseMessage or *AuthMessage.
+// *CountMessage, *ChangesMessage, *CloseMessage, *AuthMessage, *NegOpenMessage,
+// *NegMsgMessage or *NegCloseMessage.
 type Message interface{ verb() string }
 
 type (

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -232,6 +233,7 @@ type refMessage struct {
 	event     nostr.Event
 	filters   []nostr.Filter
 	changes   refChanges
+	neg       string // hex, lower case
 }
 
 // refChanges is what a CHANGES holds beside its filter.
@@ -276,9 +278,30 @@ func refDecode(data []byte) (m refMessage, ok bool) {
 		m.changes, f, ok = refFeed(list[2])
 		m.filters = []nostr.Filter{f}
 		return m, ok
+	case "NEG-OPEN", "NEG-MSG", "NEG-CLOSE":
+		return m, refNeg(&m, list)
 	default:
 		return m, false
 	}
+}
+
+// refNeg reads the elements of a NIP-77 message.
+func refNeg(m *refMessage, list []any) (ok bool) {
+	want := map[string]int{"NEG-OPEN": 4, "NEG-MSG": 3, "NEG-CLOSE": 2}[m.verb]
+	m.sub, ok = list[1].(string)
+	if n := utf8.RuneCountInString(m.sub); !ok || n == 0 || n > 64 || len(list) != want {
+		return false
+	}
+	if m.verb == "NEG-CLOSE" {
+		return true
+	}
+	if m.verb == "NEG-OPEN" {
+		f, isFilter := refFilter(list[2])
+		m.filters, ok = []nostr.Filter{f}, isFilter
+	}
+	text, isText := list[len(list)-1].(string)
+	m.neg = strings.ToLower(text)
+	return ok && isText && regexp.MustCompile(`^([0-9a-fA-F]{2})+$`).MatchString(text)
 }
 
 // refFeed takes out what is no filter's and reads the rest as one.
