@@ -4,7 +4,8 @@
 // the connection's group through lifecycle.Conn.Query and lifecycle.Lane.
 //
 // Handle decodes, decides and takes effect in the order of its calls (G9). REQ
-// and COUNT read the store in a query of their own; EVENT is checked in the
+// COUNT and NEG-OPEN read the store in a query of their own, NEG-MSG is answered by the
+// reader; EVENT is checked in the
 // shared pool, then decided about and committed in read order; CLOSE and AUTH end
 // before Handle returns. Handle blocks while there is no room for the answer that
 // its message is owed, which is how a client that does not read is slowed down
@@ -34,5 +35,7 @@
 //   - A query waits, once its snapshot is open, until the control rows are in force
 //     that the snapshot can hold. What it queues carries the grant of its decision.
 //   - A COUNT during which permissions were taken away is counted again.
+//   - A NEG-OPEN (NIP-77) collects what may be seen, with the grants of all of it, on which
+//     every answer of the negotiation rests.
 //   - A key is added to its connection before anybody asks whether it is banned.
 package handlers

@@ -60,12 +60,17 @@ type Limits struct {
 	DefaultLimit int // the same for a filter without limit
 	MaxTotal     int // stored events of one REQ
 	MaxCount     int // events that a COUNT counts
+	NegRecords   int // events that a negotiation is about (NIP-77); 0: there are none
+	NegSessions  int // negotiations of a connection
+	NegHeld      int // events that all negotiations of the relay are about
+	NegFrame     int // bytes of one message in a negotiation; NIP-77 has twice as many hex digits
 	Tags         int // tags of an event
 	TagValue     int // characters of one element of a tag
 	Content      int // characters of an event's content
 	MinPoW       int // leading zero bits of an id (NIP-13)
 
-	QueryTimeout  time.Duration // how long the store may work for one REQ or COUNT
+	QueryTimeout  time.Duration // how long the store may work for one REQ, COUNT or NEG-OPEN
+	NegIdle       time.Duration // how long a negotiation waits for the client
 	CreatedPast   time.Duration // how far created_at may lie back
 	CreatedFuture time.Duration // how far it may lie ahead
 	AuthWindow    time.Duration // how far created_at of an AUTH event may be off (NIP-42)
@@ -88,6 +93,7 @@ type Handlers struct {
 	pause    *pause.Hook
 
 	limits atomic.Pointer[Limits] // swapped whole by SetLimits
+	held   atomic.Int64           // events that negotiations are about
 }
 
 // New returns handlers that share o's parts.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"strings"
 
 	"fencepost/lifecycle"
 	"fencepost/relay/wire"
@@ -16,11 +17,14 @@ type Session struct {
 	conn      *lifecycle.Conn
 	challenge string // NIP-42
 	lane      *lifecycle.Lane[*submission]
+
+	// Owned by the reader: id -> the negotiation, which may be over.
+	negotiations map[string]*negotiation
 }
 
 // Open begins the protocol on c: it sends the NIP-42 challenge.
 func (h *Handlers) Open(c *lifecycle.Conn) *Session {
-	s := &Session{Handlers: h, conn: c, challenge: rand.Text()}
+	s := &Session{Handlers: h, conn: c, challenge: rand.Text(), negotiations: make(map[string]*negotiation)}
 	s.lane = lifecycle.NewLane(c.Group(), h.pool, c.Limits(), s.commit)
 	c.Notify(wire.AppendAuth(nil, s.challenge))
 	return s
@@ -46,6 +50,15 @@ func (s *Session) Handle(ctx context.Context, msg []byte) {
 	case *wire.CloseMessage:
 		s.metrics.Message("CLOSE")
 		s.close(m)
+	case *wire.NegOpenMessage:
+		s.metrics.Message("NEG-OPEN")
+		s.negOpen(ctx, m)
+	case *wire.NegMsgMessage:
+		s.metrics.Message("NEG-MSG")
+		s.negMsg(ctx, m)
+	case *wire.NegCloseMessage:
+		s.metrics.Message("NEG-CLOSE")
+		s.negClose(m.ID)
 	case *wire.CountMessage:
 		s.metrics.Message("COUNT")
 		s.count(ctx, m)
@@ -73,6 +86,8 @@ func (s *Session) undecodable(ctx context.Context, err error) {
 	switch {
 	case bad.EventID != "":
 		s.answer(ctx, wire.AppendOK(nil, bad.EventID, false, bad.Reason))
+	case bad.HasSub && strings.HasPrefix(bad.Verb, "NEG-"):
+		s.negRefuse(ctx, bad.Sub, bad.Reason)
 	case bad.HasSub && bad.Verb == "CHANGES" && wire.ValidSub(bad.Sub):
 		s.refuseFeed(ctx, bad.Sub, bad.Reason)
 	case bad.HasSub && bad.Verb != "COUNT" && wire.ValidSub(bad.Sub): // the client believes it ended

@@ -18,6 +18,7 @@ type question struct {
 	handle  *Handle
 	event   *wire.Event
 	removed bool
+	asked   *Grant // of an answer of a talk, which has no handle
 
 	grant   *Grant
 	allowed bool
@@ -37,6 +38,10 @@ func (c *Conn) decide(ctx context.Context) {
 		c.pause.At(pause.DecideChosen)
 		for i := range batch {
 			q := &batch[i]
+			if q.handle == nil {
+				c.ask(q)
+				continue
+			}
 			sight := c.SightOf(q.event, q.removed)
 			q.grant = sight.Grant
 			q.allowed, q.err = sight.Decide(ctx, c.Keys())
@@ -57,15 +62,25 @@ func (c *Conn) undecided(batch []question) []question {
 	clear(batch)
 	batch = batch[:0]
 	for _, f := range c.queue.items[c.queue.head:] {
-		if f.kind != kindEvent || !f.wanted() || f.grant.Holds() {
+		if f.kind != kindEvent && f.kind != kindTalk || !f.wanted() || f.grant.Holds() {
 			continue
 		}
-		if batch = append(batch, question{handle: f.handle, event: f.event, removed: f.removed}); len(batch) == decideBatch {
+		q := question{handle: f.handle, event: f.event, removed: f.removed}
+		if f.kind == kindTalk {
+			q.asked = f.grant
+		}
+		if batch = append(batch, q); len(batch) == decideBatch {
 			break
 		}
 	}
 	c.deciding = len(batch) > 0
 	return batch
+}
+
+// ask judges a queued answer of a talk: the grant is read before the state.
+func (c *Conn) ask(q *question) {
+	q.grant = q.asked.renewed()
+	q.allowed = q.asked.talk.judge()() && (q.grant.while == nil || q.grant.while())
 }
 
 // settle puts the answers where the questions are: in the queue, in the same
@@ -76,6 +91,10 @@ func (c *Conn) settle(batch []question) (ended []*Handle) {
 	at := c.queue.head
 	for i := range batch {
 		q := &batch[i]
+		if q.handle == nil {
+			q.asked.talk.settleLocked(q)
+			continue
+		}
 		if q.handle.state == retired {
 			continue
 		}

@@ -13,6 +13,7 @@ const (
 	kindControl             // OK, NOTICE, AUTH, COUNT: belongs to the connection
 	kindEvent               // belongs to a generation, stale once that is retired
 	kindEOSE                // the same
+	kindTalk                // NEG-MSG, NEG-ERR: belongs to a talk, stale once the client has ended that
 	kindClosed              // CLOSED, or ERR of a feed: the last frame of a generation, stale once a newer one begins
 )
 
@@ -24,7 +25,7 @@ type Frame struct {
 	handle   *Handle        // nil for kindControl
 	position store.Position // kindEvent of a feed
 	event    *wire.Event    // kindEvent only
-	grant    *Grant         // kindEvent only: while it holds, the reader may see the event
+	grant    *Grant         // kindEvent: while it holds, the reader may see the event; kindTalk: the same of the answer, and whose it is
 	text     []byte         // the encoded message of any other kind
 }
 

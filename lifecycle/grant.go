@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 
 	"fencepost/relay/store"
@@ -33,11 +34,61 @@ func (s *Scope) Move(to store.Position) { s.epoch.Store(uint64(to)) }
 type Grant struct {
 	terms []term
 	while func() bool // nil: at all times
+	talk  *Talk       // whose frame has it; nil for that of an event
 }
 
 type term struct {
 	scope *Scope
 	epoch store.Position
+}
+
+func (t *term) holds() bool { return t.scope.Epoch() == t.epoch }
+
+// Grants collects what many decisions rest on. The zero value is of none. It is used by
+// one goroutine.
+type Grants struct {
+	all   map[*Scope]store.Position // to the first epoch that was seen: a later one says that it moved
+	last  *Grant                    // many events have the same one
+	while func() bool               // of any that has one: it is about the relay
+}
+
+// Add takes in g.
+func (s *Grants) Add(g *Grant) {
+	if g == nil || g == s.last {
+		return
+	}
+	if s.last = g; s.all == nil {
+		s.all = make(map[*Scope]store.Position)
+	}
+	if g.while != nil {
+		s.while = g.while
+	}
+	for i := range g.terms {
+		if _, known := s.all[g.terms[i].scope]; !known {
+			s.all[g.terms[i].scope] = g.terms[i].epoch
+		}
+	}
+}
+
+// Len returns how many scopes were taken in.
+func (s *Grants) Len() int { return len(s.all) }
+
+// Grant returns a grant that holds while all do that were taken in.
+func (s *Grants) Grant() *Grant {
+	g := &Grant{terms: make([]term, 0, len(s.all)), while: s.while}
+	for scope, epoch := range s.all {
+		g.terms = append(g.terms, term{scope: scope, epoch: epoch})
+	}
+	return g
+}
+
+// renewed returns a grant of the same scopes with their present epochs.
+func (g *Grant) renewed() *Grant {
+	fresh := &Grant{terms: slices.Clone(g.terms), while: g.while, talk: g.talk}
+	for i := range fresh.terms {
+		fresh.terms[i].epoch = fresh.terms[i].scope.Epoch()
+	}
+	return fresh
 }
 
 // NewGrant reads the epochs of scopes. It is called before the state is read
@@ -65,7 +116,7 @@ func (g *Grant) Holds() bool {
 		return true
 	}
 	for i := range g.terms {
-		if t := &g.terms[i]; t.scope.Epoch() != t.epoch {
+		if !g.terms[i].holds() {
 			return false
 		}
 	}

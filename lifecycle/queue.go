@@ -49,8 +49,12 @@ func (q *queue) push(f Frame) {
 	if len(q.items) == cap(q.items) {
 		q.grow()
 	}
-	n := f.Len()
 	q.items = append(q.items, f)
+	q.count(f)
+}
+
+func (q *queue) count(f Frame) {
+	n := f.Len()
 	q.frames++
 	q.bytes += n
 	if f.handle != nil {
@@ -74,10 +78,13 @@ func (q *queue) take(dst []Frame, maxBytes int) (frames []Frame, undecided bool)
 			continue
 		}
 		q.items[i] = Frame{}
-		if f.wanted() {
+		switch {
+		case f.wanted():
 			q.discount(f)
 			size += f.Len()
 			dst = append(dst, f)
+		case f.kind == kindTalk: // it was counted up to now
+			q.discount(f)
 		}
 	}
 	if q.head = i; first >= 0 {
@@ -93,7 +100,7 @@ func (q *queue) take(dst []Frame, maxBytes int) (frames []Frame, undecided bool)
 func (q *queue) passes(f Frame) bool {
 	h := f.handle
 	if h == nil || f.kind == kindClosed {
-		return false
+		return f.undecided()
 	}
 	if f.kind == kindEvent && !f.grant.Holds() { // race: revocation against what is queued
 		h.passed = q.takes
@@ -109,6 +116,8 @@ func (f Frame) wanted() bool {
 		return false
 	case kindControl:
 		return true
+	case kindTalk:
+		return f.grant.talk.wanted(f.grant)
 	case kindClosed:
 		return f.handle.closing
 	default:
@@ -142,8 +151,11 @@ func (q *queue) compact() {
 	}
 	kept := q.items[:0]
 	for _, f := range q.items[q.head:] {
-		if f.wanted() {
+		switch {
+		case f.wanted():
 			kept = append(kept, f)
+		case f.kind == kindTalk:
+			q.discount(f)
 		}
 	}
 	clear(q.items[len(kept):])

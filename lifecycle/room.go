@@ -8,15 +8,24 @@ import (
 
 // Answer is reserved room for one answer to the client: exactly one of Send and
 // Drop must be called on it, once, from any goroutine.
-type Answer struct{ conn *Conn }
+type Answer struct {
+	conn  *Conn
+	bytes int
+}
 
 // ReserveAnswer waits until the queue has room for one answer (G8: the reader
 // stops reading while it has not). It returns ErrClosed or the context's error.
 func (c *Conn) ReserveAnswer(ctx context.Context) (Answer, error) {
+	return c.ReserveLong(ctx, answerBytes)
+}
+
+// ReserveLong is ReserveAnswer for an answer of up to n bytes, which is a part of
+// Limits.QueueBytes: more would never find room.
+func (c *Conn) ReserveLong(ctx context.Context, n int) (Answer, error) {
 	for {
-		room, err := c.tryAnswer()
+		room, err := c.tryAnswer(n)
 		if room == nil {
-			return Answer{conn: c}, err
+			return Answer{conn: c, bytes: n}, err
 		}
 		if err := c.awaitRoom(ctx, room); err != nil {
 			return Answer{}, err
@@ -24,16 +33,16 @@ func (c *Conn) ReserveAnswer(ctx context.Context) (Answer, error) {
 	}
 }
 
-func (c *Conn) tryAnswer() (room <-chan struct{}, err error) {
+func (c *Conn) tryAnswer(n int) (room <-chan struct{}, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.state != open {
 		return nil, ErrClosed
 	}
-	if !c.queue.fits(1, answerBytes) {
+	if !c.queue.fits(1, n) {
 		return c.roomLocked(), nil
 	}
-	c.queue.reserve(1, answerBytes)
+	c.queue.reserve(1, n)
 	c.answers++
 	return nil, nil
 }
@@ -43,12 +52,20 @@ func (a Answer) Send(text []byte) {
 	c := a.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.queue.unreserve(1, answerBytes)
+	a.sendLocked(Frame{kind: kindControl, text: text})
+}
+
+func (a Answer) sendLocked(f Frame) {
+	c := a.conn
+	c.queue.unreserve(1, a.bytes)
 	c.answers--
 	if c.state != finished {
-		c.queue.push(Frame{kind: kindControl, text: text})
+		c.queue.push(f)
 	}
 	c.wakeLocked()
+	if a.bytes > answerBytes {
+		c.freedLocked() // less was needed than promised
+	}
 }
 
 // Drop gives the room back.
@@ -56,7 +73,12 @@ func (a Answer) Drop() {
 	c := a.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.queue.unreserve(1, answerBytes)
+	a.dropLocked()
+}
+
+func (a Answer) dropLocked() {
+	c := a.conn
+	c.queue.unreserve(1, a.bytes)
 	c.answers--
 	c.wakeLocked()
 	c.freedLocked()
@@ -137,6 +159,7 @@ func (c *Conn) Take(dst []Frame, maxBytes int) (frames []Frame, done bool) {
 func (c *Conn) take(dst []Frame, maxBytes int) (frames []Frame, done, decide bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	queued := c.queue.frames
 	dst, undecided := c.queue.take(dst, maxBytes)
 	for _, f := range dst {
 		switch f.kind {
@@ -147,7 +170,7 @@ func (c *Conn) take(dst []Frame, maxBytes int) (frames []Frame, done, decide boo
 			f.handle.tookEOSELocked()
 		}
 	}
-	if len(dst) > 0 {
+	if c.queue.frames < queued {
 		c.freedLocked()
 	}
 	decide = undecided && !c.deciding

@@ -250,6 +250,8 @@ func handlerLimits(c config.Config) handlers.Limits {
 		Values: c.Subscriptions.MaxValues, QueryTimeout: c.Subscriptions.QueryTimeout,
 		Tags: c.Events.MaxTags, TagValue: c.Events.MaxTagValue, Content: c.Events.MaxContent,
 		MinPoW: c.Events.MinPoW, CreatedPast: c.Events.CreatedAtPast, CreatedFuture: c.Events.CreatedAtFuture,
+		NegRecords: c.Negentropy.MaxRecords, NegSessions: c.Negentropy.MaxSessions, NegHeld: c.Negentropy.MaxHeld,
+		NegFrame: int(c.Negentropy.MaxFrame), NegIdle: c.Negentropy.IdleTimeout,
 		AuthWindow: c.Auth.Window, URLs: c.Relay.URLs,
 	}
 }

@@ -45,7 +45,6 @@ func TestMigrateCopyIntoADatabaseAndBack(t *testing.T) {
 	require.Equal(t, original, main.Run(t.Context(), nil, "export", "--data", back))
 	env := []string{"FENCEPOST_STORE_POSTGRES_URL=" + database}
 	require.Equal(t, original, main.RunWith(t.Context(), nil, env, "export"))
-
 }
 
 func TestMigrateCopyRefusals(t *testing.T) {

@@ -74,6 +74,10 @@ const (
 	// control row; no subscription has been chosen for eviction.
 	ControlChanged Point = "control.changed"
 
+	// NegCollected: the events of a NEG-OPEN are collected, the answer is not queued.
+	// NEG-CLOSE or a newer NEG-OPEN of its id must keep it back, and so must a revocation.
+	NegCollected Point = "neg.collected"
+
 	// CloseRead: CLOSE was read, nothing is retired.
 	CloseRead Point = "close.read"
 	// CloseReleased: the handle is retired, the index still has it.

@@ -33,7 +33,7 @@ var Table = []Row{
 	{"regress/bench", regressForCmd, "used by cmd"},
 
 	{"relay", []string{"relay/...", "handlers/...", "registry/...", "lifecycle/..."}, "the roof; see ConcreteStores"},
-	{"handlers/...", connections, "stores, index and access are interfaces declared here"},
+	{"handlers/...", append([]string{"relay/negentropy"}, connections...), "stores, index and access are interfaces declared here"},
 	{"relay/conn", append([]string{"registry/..."}, connections...), ""},
 	{"relay/outbox", connections, "the index is an interface declared here"},
 	{"relay/access", append([]string{"relay/access/..."}, connections...), "state of permissions, folded from control rows"},
@@ -60,6 +60,7 @@ var Table = []Row{
 	{"lifecycle", connections, ""},
 	{"lifecycle/pause", nil, ""},
 	{"relay/store", []string{"lifecycle/fence", "relay/wire"}, ""},
+	{"relay/negentropy", nil, "NIP-77, both sides; of other modules none"},
 	{"relay/wire", nil, "of other modules only go-nostr"},
 }
 
@@ -80,6 +81,7 @@ const StoreBuilder = "relay/build.go"
 var Outside = map[string][]string{
 	"relay/wire":      {"github.com/nbd-wtf/go-nostr"},
 	"lifecycle/pause": {},
+	"relay/negentropy": {},
 }
 
 // ForCommand are the parts of regress that cmd uses. Nothing that they reach

@@ -140,12 +140,12 @@ var connMutants = []Mutant{
 	},
 	{
 		Name: "answer-without-room", Promise: "G8", Says: "A client that does not read is answered without bound.",
-		Edit:   Edit{"lifecycle/room.go", "if !c.queue.fits(1, answerBytes) {", "if false {"},
+		Edit:   Edit{"lifecycle/room.go", "if !c.queue.fits(1, n) {", "if false {"},
 		Suites: in("lifecycle", "TestAnswersWaitForRoom"),
 	},
 	{
 		Name: "answer-keeps-its-room", Promise: "G8", Says: "Each answer makes the queue one frame smaller.",
-		Edit:   Edit{"lifecycle/room.go", "\tc.queue.unreserve(1, answerBytes)\n\tc.answers--\n\tif c.state != finished", "\tc.answers--\n\tif c.state != finished"},
+		Edit:   Edit{"lifecycle/room.go", "\tc.queue.unreserve(1, a.bytes)\n\tc.answers--\n\tif c.state != finished", "\tc.answers--\n\tif c.state != finished"},
 		Suites: in("lifecycle", "TestCloseKeepsAnswersAndNothingElse"),
 	},
 	{
@@ -160,7 +160,7 @@ var connMutants = []Mutant{
 	},
 	{
 		Name: "taking-frees-nobody", Promise: "G8", Says: "Whoever waits for room sleeps on although the writer made some.",
-		Edit:   Edit{"lifecycle/room.go", "\tif len(dst) > 0 {\n\t\tc.freedLocked()\n\t}\n", ""},
+		Edit:   Edit{"lifecycle/room.go", "\tif c.queue.frames < queued {\n\t\tc.freedLocked()\n\t}\n", "\t_ = queued\n"},
 		Suites: in("lifecycle", "TestAnswersWaitForRoom", "TestStoredEventsWaitForRoomAndThenEnd"),
 	},
 	{

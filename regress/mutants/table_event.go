@@ -34,7 +34,7 @@ var eventMutants = []Mutant{
 	},
 	{
 		Name: "event-answer-not-reserved", Promise: "G8", Says: "A client that does not read publishes and is owed more and more answers.",
-		Edit:   Edit{"lifecycle/room.go", "if !c.queue.fits(1, answerBytes) {", "if false {"},
+		Edit:   Edit{"lifecycle/room.go", "if !c.queue.fits(1, n) {", "if false {"},
 		Suites: in(suites, "TestAnswersArePaidForWhenTheyAreRead", "TestReaderStopsWhileAnAnswerDoesNotFit"),
 	},
 	{

@@ -4,7 +4,7 @@ package mutants
 var grantMutants = []Mutant{
 	{
 		Name: "grant-always-holds", Promise: "G4", Says: "A frame that was allowed once is taken after the permission is gone.",
-		Edit:   Edit{"lifecycle/grant.go", "t.scope.Epoch() != t.epoch", "false && t.scope.Epoch() != t.epoch"},
+		Edit:   Edit{"lifecycle/grant.go", "return t.scope.Epoch() == t.epoch", "return t.scope != nil"},
 		Suites: in("lifecycle", "TestGrantHoldsUntilOneOfItsScopesMoves", "TestQueuedFrameIsDroppedAfterARevocationAndOthersKeepTheirPlaces", "TestHeldFrameIsDecidedAgain"),
 	},
 	{
@@ -24,7 +24,7 @@ var grantMutants = []Mutant{
 	},
 	{
 		Name: "undecided-stops-everybody", Promise: "G4", Says: "One undecided frame holds up the other subscriptions of its client.",
-		Edit:   Edit{"lifecycle/queue.go", "if h == nil || f.kind == kindClosed {\n\t\treturn false\n\t}", "if h == nil || f.kind == kindClosed || q.takes == 0 {\n\t\treturn false\n\t}\n\tfor _, g := range q.items[q.head:] {\n\t\tif g.kind == kindEvent && g.wanted() && !g.grant.Holds() {\n\t\t\treturn true\n\t\t}\n\t}"},
+		Edit:   Edit{"lifecycle/queue.go", "if h == nil || f.kind == kindClosed {\n\t\treturn f.undecided()\n\t}", "if h == nil || f.kind == kindClosed || q.takes == 0 {\n\t\treturn f.undecided()\n\t}\n\tfor _, g := range q.items[q.head:] {\n\t\tif g.kind == kindEvent && g.wanted() && !g.grant.Holds() {\n\t\t\treturn true\n\t\t}\n\t}"},
 		Suites: in("lifecycle", "TestDecisionThatTakesTimeHoldsUpItsOwnSubscriptionOnly"),
 	},
 	{

@@ -22,6 +22,7 @@ type Config struct {
 	Auth          Auth
 	Membership    Membership
 	Groups        Groups
+	Negentropy    Negentropy
 	Access        Access
 	Retention     Retention
 	Presence      Presence
@@ -136,6 +137,15 @@ type Groups struct {
 	MaxMembers int // of one group
 	MaxPins    int // of one group
 	MaxAge     time.Duration
+}
+
+// Negentropy is NIP-77.
+type Negentropy struct {
+	MaxRecords  int // 0 is off: nothing is reconciled
+	MaxSessions int // of a connection
+	MaxHeld     int // records of all negotiations
+	MaxFrame    Size
+	IdleTimeout time.Duration
 }
 
 // Access bounds how long permissions may be out of date.

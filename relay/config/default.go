@@ -70,6 +70,13 @@ func Default() Config {
 			MaxPins:    100,
 			MaxAge:     time.Hour,
 		},
+		Negentropy: Negentropy{
+			MaxRecords:  200_000,
+			MaxSessions: 4,
+			MaxHeld:     1_000_000,
+			MaxFrame:    64 * KiB,
+			IdleTimeout: time.Minute,
+		},
 		Access:    Access{MaxLag: 5 * time.Second},
 		Retention: Retention{Age: 30 * 24 * time.Hour, Rows: 10_000_000},
 		Presence:  Presence{Idle: time.Minute, Stale: 2 * time.Minute},

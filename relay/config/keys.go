@@ -124,6 +124,12 @@ var keys = []key{
 	{"groups.max_pins", "pinned events of a group", atOnce, func(c *Config) any { return &c.Groups.MaxPins }, number{min: 1, max: 10_000, why: whyGroups}},
 	{"groups.max_age", "how old an event may be that is published in a group; 0s is off", atOnce, func(c *Config) any { return &c.Groups.MaxAge }, timeOrOff},
 
+	{"negentropy.max_records", "events that one negotiation is about (NIP-77), about 72 bytes each; more are refused; 0 is off: nothing is reconciled", atOnce, func(c *Config) any { return &c.Negentropy.MaxRecords }, orOff},
+	{"negentropy.max_sessions", "open negotiations of a connection", atOnce, func(c *Config) any { return &c.Negentropy.MaxSessions }, number{min: 1, max: 1024, why: "each one keeps its events in memory; it can be raised, not turned off"}},
+	{"negentropy.max_held", "events that all open negotiations of the relay are about", atOnce, func(c *Config) any { return &c.Negentropy.MaxHeld }, number{min: 1, why: "they are in memory; it can be raised, not turned off"}},
+	{"negentropy.max_frame", "bytes of one message of the relay in a negotiation, before they become twice as many hex digits", atOnce, func(c *Config) any { return &c.Negentropy.MaxFrame }, number{min: int64(4 * KiB), max: int64(16 * MiB), why: "a message must leave room for progress"}},
+	{"negentropy.idle_timeout", "how long a negotiation waits for its client", atOnce, func(c *Config) any { return &c.Negentropy.IdleTimeout }, timeout},
+
 	{"access.max_lag", "how long the log of the database may not have been read to its end: beyond it the relay is not ready and shows nothing private", atOnce, func(c *Config) any { return &c.Access.MaxLag }, number{min: int64(2 * time.Second), why: "the log is looked at once a second"}},
 
 	{"retention.age", "how long the log is kept: a client that was away for less goes on where it was; stored events stay; 0s is for ever", atOnce, func(c *Config) any { return &c.Retention.Age }, number{min: int64(time.Hour), off: true}},

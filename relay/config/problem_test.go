@@ -118,6 +118,7 @@ func TestValuesThatBreakARule(t *testing.T) {
 		{"presence.idle", "2m", "must be less than presence.stale"},
 		{"presence.stale", "9s", "at least 10s: a process reports every 5 seconds"},
 		{"presence.node", "a b", "without blanks"},
+		{"negentropy.max_frame", "4095", "at least 4KiB: a message must leave room for progress"},
 		{"store.postgres.url", "host=a dbname=b", "must be a URL such as postgres://"},
 		{"store.postgres.url", "postgres://a:b c@d/e\x7f", "must be a URL such as postgres://"},
 		{"store.postgres.max_conns", "0", "at least 1"},

@@ -49,6 +49,8 @@ type limitation struct {
 	DefaultLimit        int   `json:"default_limit,omitempty"`
 	MaxSubIDLength      int   `json:"max_subid_length"` // characters
 	MaxCount            int   `json:"max_count,omitempty"`
+	MaxNegRecords       int   `json:"max_negentropy_records,omitempty"`  // NIP-77, events of one negotiation
+	MaxNegSessions      int   `json:"max_negentropy_sessions,omitempty"` // of a connection
 	MaxEventTags        int   `json:"max_event_tags,omitempty"`
 	MaxTagValueLength   int   `json:"max_tag_value_length,omitempty"` // characters
 	MaxContentLength    int   `json:"max_content_length,omitempty"`   // characters
@@ -102,6 +104,8 @@ func limits(c config.Config) limitation {
 		MaxFilterValues:     c.Subscriptions.MaxFilterValues,
 		MaxValues:           c.Subscriptions.MaxValues,
 		MaxCount:            c.Subscriptions.MaxCount,
+		MaxNegRecords:       c.Negentropy.MaxRecords,
+		MaxNegSessions:      negSessions(c),
 		MaxTagValueLength:   c.Events.MaxTagValue,
 		MaxLimit:            most,
 		DefaultLimit:        lowest(c.Subscriptions.DefaultLimit, most),
@@ -114,6 +118,14 @@ func limits(c config.Config) limitation {
 		CreatedAtLowerLimit: int64(c.Events.CreatedAtPast / time.Second),
 		CreatedAtUpperLimit: int64(c.Events.CreatedAtFuture / time.Second),
 	}
+}
+
+// negSessions is 0 where nothing is reconciled.
+func negSessions(c config.Config) int {
+	if c.Negentropy.MaxRecords == 0 {
+		return 0
+	}
+	return c.Negentropy.MaxSessions
 }
 
 // lowest returns the lower of two limits, of which 0 is off.
@@ -152,6 +164,9 @@ func SupportedNIPs(c config.Config, search bool) []int {
 	}
 	if isFor(c.Membership.Require) {
 		nips = append(nips, 43)
+	}
+	if c.Negentropy.MaxRecords > 0 {
+		nips = append(nips, 77) // negotiations
 	}
 	if c.Relay.PubKey != "" {
 		nips = append(nips, 86, 98) // management by the operator

@@ -185,12 +185,12 @@ func TestDocumentFollowsTheConfiguration(t *testing.T) {
 	require.Equal(t, "Accept", resp.Header.Get("Vary"))
 	require.JSONEq(t, `{
 		"name": "Fencepost", "description": "A Nostr relay", "self": "`+self+`", "version": "1.2.3",
-		"supported_nips": [1, 9, 11, 17, 29, 40, 42, 45, 56, 59, 62, 67, 70], "nip29": {
+		"supported_nips": [1, 9, 11, 17, 29, 40, 42, 45, 56, 59, 62, 67, 70, 77], "nip29": {
 			"subgroups": true, "max_groups": 10000, "max_groups_per_key": 100, "max_members": 100000, "max_pins": 100, "max_event_age": 3600
 		},
 		"limitation": {
 			"max_message_length": 524288, "max_subscriptions": 300, "max_filters": 32,
-			"max_filter_values": 2000, "max_values": 5000, "max_count": 1000000, "max_tag_value_length": 65536,
+			"max_filter_values": 2000, "max_values": 5000, "max_count": 1000000, "max_negentropy_records": 200000, "max_negentropy_sessions": 4, "max_tag_value_length": 65536,
 			"max_limit": 5000, "default_limit": 500, "max_subid_length": 64,
 			"max_event_tags": 4000, "max_content_length": 262144, "min_pow_difficulty": 0,
 			"auth_required": false, "payment_required": false, "restricted_writes": false,
@@ -213,10 +213,10 @@ func TestDocumentFollowsTheConfiguration(t *testing.T) {
 		"name": "<b>\"&", "description": "d", "self": "`+self+`", "version": "1.2.3", "pubkey": "`+pubkey+`",
 		"contact": "mailto:a@b.c", "icon": "https://a.b/i", "banner": "https://a.b/b", "software": "https://a.b/s",
 		"posting_policy": "https://a.b/p", "terms_of_service": "https://a.b/t",
-		"supported_nips": [1, 9, 11, 13, 17, 40, 42, 45, 56, 59, 62, 67, 70, 86, 98],
+		"supported_nips": [1, 9, 11, 13, 17, 40, 42, 45, 56, 59, 62, 67, 70, 77, 86, 98],
 		"limitation": {
 			"max_message_length": 524288, "max_subscriptions": 300,
-			"max_filter_values": 2000, "max_values": 5000, "max_count": 1000000, "max_tag_value_length": 65536,
+			"max_filter_values": 2000, "max_values": 5000, "max_count": 1000000, "max_negentropy_records": 200000, "max_negentropy_sessions": 4, "max_tag_value_length": 65536,
 			"max_limit": 100, "default_limit": 100, "max_subid_length": 64, "min_pow_difficulty": 16,
 			"auth_required": true, "payment_required": false, "restricted_writes": true,
 			"created_at_lower_limit": 86400
