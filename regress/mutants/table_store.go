@@ -19,7 +19,7 @@ var storeMutants = []Mutant{
 	},
 	{
 		Name: "commit-failure-hidden", Promise: "E1", Says: "What could not be written is acknowledged.",
-		Edit:   Edit{"relay/store/embedded/writer.go", "\t\t\t\tr.fail(fmt.Errorf(\"commit: %w\", err))\n", "\t\t\t\t_ = fmt.Errorf\n"},
+		Edit:   Edit{"relay/store/embedded/writer.go", "\t\t\t\tr.Fail(fmt.Errorf(\"commit: %w\", err))\n", "\t\t\t\t_ = fmt.Errorf\n"},
 		Suites: in("relay/store/embedded", "TestFullDiskRefusesCommitsServesReadsAndRecovers"),
 	},
 	{

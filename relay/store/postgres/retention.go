@@ -23,11 +23,12 @@ const (
 // Trim implements store.Store. Several processes may trim at once: each transaction
 // begins at the floor that it finds.
 func (s *Store) Trim(ctx context.Context, keep store.Retention, now time.Time) (store.Position, error) {
-	for {
+	for last := store.Position(0); ; {
 		floor, ended, err := s.trimLog(ctx, keep, now)
-		if err != nil || ended {
+		if err != nil || ended || floor == last {
 			return floor, s.failed(ctx, err)
 		}
+		last = floor
 	}
 }
 

@@ -86,6 +86,43 @@ WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`)
 	return sizes
 }
 
+// A trim that held rows before it has its turn would deadlock with a commit that voids
+// one of them.
+func TestATrimTakesItsTurnBeforeAnythingElse(t *testing.T) {
+	t.Parallel()
+	url := server.Start(t).Database(t)
+	s := reopen(t, url, postgres.Options{})
+	for i := range 3 {
+		require.NoError(t, write(t, s, store.Write{Event: note(1, strconv.Itoa(i))}).Err)
+	}
+	holder, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	_, err = holder.Exec(t.Context(), "ALTER FUNCTION log_trim SET lock_timeout = '1min'")
+	require.NoError(t, err)
+	_, err = holder.Exec(t.Context(), "BEGIN; SELECT log_lock(); SET LOCAL lock_timeout = '5s'")
+	require.NoError(t, err)
+	var g errgroup.Group
+	g.Go(func() error {
+		_, err := s.Trim(t.Context(), store.Retention{Rows: 1}, time.Now())
+		return err
+	})
+	require.Eventually(t, func() bool {
+		var waits bool
+		const sql = `SELECT count(*) > 0 FROM pg_stat_activity
+WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'SELECT log_trim%'`
+		require.NoError(t, holder.QueryRow(t.Context(), sql).Scan(&waits))
+		_, err := holder.Exec(t.Context(), "SELECT pg_stat_clear_snapshot()")
+		return err == nil && waits
+	}, 15*time.Second, 5*time.Millisecond)
+	_, err = holder.Exec(t.Context(), "UPDATE log SET type = 4, detail = 1 WHERE position = 1")
+	require.NoError(t, err)
+	_, err = holder.Exec(t.Context(), "COMMIT")
+	require.NoError(t, err)
+	require.NoError(t, g.Wait())
+	require.Equal(t, 1, count(t, url, "log"))
+	require.NoError(t, holder.Close(t.Context()))
+}
+
 // Replicas that trim at once, while others append and backends are killed, leave the log
 // whole from its floor on.
 func TestKilledTrimsLeaveNoHole(t *testing.T) {

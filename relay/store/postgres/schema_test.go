@@ -1,7 +1,9 @@
 package postgres_test
 
 import (
+	"path"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,6 +103,12 @@ func TestADatabaseThatLosesCommitsIsRefused(t *testing.T) {
 	url := server.Start(t).Database(t)
 	_, err := postgres.Open(t.Context(), url+"&synchronous_commit=off", postgres.Options{Migrate: true})
 	require.ErrorContains(t, err, "synchronous_commit")
+	latin, found := strings.CutSuffix(url, "?"+strings.SplitN(url, "?", 2)[1])
+	require.True(t, found)
+	run(t, url, "CREATE DATABASE "+path.Base(latin)+"_latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+	_, err = postgres.Open(t.Context(), strings.Replace(url, path.Base(latin), path.Base(latin)+"_latin", 1), postgres.Options{Migrate: true})
+	require.ErrorContains(t, err, "UTF8")
+	run(t, url, "DROP DATABASE "+path.Base(latin)+"_latin")
 	_, err = postgres.Open(t.Context(), "postgres://127.0.0.1:1/none", postgres.Options{})
 	require.Error(t, err)
 	_, err = postgres.Open(t.Context(), "nonsense://", postgres.Options{})

@@ -1,0 +1,145 @@
+package mutants
+
+// The schema's file with log_commit as it is in force.
+const (
+	retentionSQL   = "relay/store/postgres/migrations/0003_search_retention.sql"
+	inPostgres     = "relay/store/postgres"
+	keepsContract  = "TestStoreKeepsTheContract"
+	embeddedFolder = "relay/store/embedded"
+)
+
+// postgresMutants remove the fences of the store over PostgreSQL.
+var postgresMutants = []Mutant{
+	{
+		Name: "pg-decision-outlives-its-version", Promise: "O19", Says: "A decision is committed although another replica has changed what it rests on.",
+		Edit:   Edit{retentionSQL, "WHERE version = guard AND head = first - 1;", "WHERE head = first - 1;"},
+		Suites: in(inPostgres, "TestADecisionHoldsForItsVersionOnly"),
+	},
+	{
+		Name: "pg-lost-commit-finishes-late", Promise: "O19", Says: "A commit whose answer was lost comes after the writer was told that it had not arrived.",
+		Edit:   Edit{"relay/store/postgres/settle.go", "`UPDATE log_head SET version = version + 1`", "`UPDATE log_head SET version = version`"},
+		Suites: in(inPostgres, "TestALostCommitCannotFinishAfterItWasAskedFor"),
+	},
+	{
+		Name: "pg-lost-answer-not-asked", Promise: "O19", Says: "An event whose commit arrived and whose answer did not is a duplicate of itself.",
+		Edit:   Edit{"relay/store/postgres/settle.go", "return version == t.version+1, err", "return version == -1, err"},
+		Suites: in(inPostgres, "TestALostAnswerIsMadeUpFor"),
+	},
+	{
+		Name: "pg-old-snapshot-answers", Promise: "G6", Says: "A snapshot that is too old answers with less than it held.",
+		Edit:   Edit{"relay/store/postgres/snapshot.go", "if trimmed > s.head {", "if trimmed > s.head && false {"},
+		Suites: in(inPostgres, "TestRemovedEventsAreTrimmed"),
+	},
+	{
+		Name: "pg-trimmed-not-said", Promise: "G6", Says: "Nobody learns that removed events are deleted.",
+		Edit:   Edit{"relay/store/postgres/erase.go", "\tb.Queue(sqlTrimHead, last)\n", ""},
+		Suites: in(inPostgres, "TestRemovedEventsAreTrimmed"),
+	},
+	{
+		Name: "pg-words-outlive-the-event", Promise: "NIP-50", Says: "The index of words grows with events that are gone.",
+		Edit:   Edit{"relay/store/postgres/erase.go", "\tb.Queue(sqlTrimSearch, c.position)\n", ""},
+		Suites: in(inPostgres, "TestRemovedEventsAreTrimmed"),
+	},
+	{
+		Name: "pg-hole-above-the-floor", Promise: "R2", Says: "Rows are removed and the floor stays: a feed goes over a hole.",
+		Edit:   Edit{retentionSQL, "    UPDATE log_head SET floor = stop;\n", ""},
+		Suites: in(inPostgres, keepsContract),
+	},
+	{
+		Name: "pg-trim-of-what-is-not-swept", Promise: "O3", Says: "An ephemeral event is removed before a follower had a minute to read it.",
+		Edit:   Edit{retentionSQL, "position < stop AND type = 2;", "position < stop AND type = 9;"},
+		Suites: in(inPostgres, keepsContract),
+	},
+	{
+		Name: "pg-trim-of-control-rows", Promise: "G4", Says: "After a restart permissions are what is left of them.",
+		Edit:   Edit{retentionSQL, "position < stop AND type <> 5;", "position < stop AND type <> 9;"},
+		Suites: in(inPostgres, keepsContract),
+	},
+	{
+		Name: "pg-trim-takes-no-turn", Promise: "O19", Says: "A trim that does not wait for its turn deadlocks with commits.",
+		Edit:   Edit{retentionSQL, "BEGIN\n    PERFORM log_lock();\n    SELECT floor, least", "BEGIN\n    SELECT floor, least"},
+		And:    []Edit{{retentionSQL, "INTO lowest, stop FROM log_head FOR UPDATE;", "INTO lowest, stop FROM log_head;"}},
+		Suites: in(inPostgres, "TestATrimTakesItsTurnBeforeAnythingElse"),
+	},
+	{
+		Name: "pg-read-below-the-floor", Promise: "R2", Says: "Below the floor the log is read with holes.",
+		Edit:   Edit{"relay/store/postgres/log.go", "after+1 < floor {", "after+1 < floor && false {"},
+		Suites: in(inPostgres, keepsContract),
+	},
+	{
+		Name: "pg-newest-before-best", Promise: "G6", Says: "A search is answered newest first.",
+		Edit:   Edit{"relay/store/postgres/search.go", "case a.score > b.score:", "case false:"},
+		And:    []Edit{{"relay/store/postgres/search.go", "case a.score < b.score:", "case false && a.score < b.score:"}},
+		Suites: in(inPostgres, keepsContract),
+	},
+	{
+		Name: "pg-found-twice", Promise: "G6", Says: "What a search found comes again for the next filter.",
+		Edit:   Edit{"relay/store/postgres/snapshot.go", "\ta.union.skip = a.ranking.has\n", ""},
+		Suites: in(inPostgres, keepsContract),
+	},
+	{
+		Name: "pg-hidden-is-found", Promise: "G4", Says: "A search shows and counts what the reader may not see.",
+		Edit:   Edit{"relay/store/postgres/search.go", "if r.visible == nil || r.visible(head.event) {", "if r.visible == nil || head.event != nil {"},
+		Suites: in(inPostgres, keepsContract),
+	},
+}
+
+// retentionMutants remove the fences of the embedded store's retention, and of searches.
+var retentionMutants = []Mutant{
+	{
+		Name: "floor-not-written", Promise: "R2", Says: "After a restart the floor is forgotten and the log begins with a hole.",
+		Edit:   Edit{"relay/store/embedded/retention.go", "\t\tt.set(keyFloor, binary.BigEndian.AppendUint64(nil, floor))\n", ""},
+		Suites: in(embeddedFolder, "TestTheFloorOutlivesTheProcess"),
+	},
+	{
+		Name: "read-below-the-floor", Promise: "R2", Says: "Below the floor the log is read with holes.",
+		Edit:   Edit{"relay/store/embedded/snapshot.go", "if after < s.view.floor-1 {", "if false {"},
+		And:    []Edit{{"relay/store/embedded/store.go", "if after < s.current.floor-1 {", "if false {"}},
+		Suites: in(embeddedFolder, keepsContract),
+	},
+	{
+		Name: "tail-below-the-floor", Promise: "R2", Says: "What is removed is read from memory, until a restart.",
+		Edit:   Edit{"relay/store/embedded/store.go", "if after < s.current.floor-1 {", "if false {"},
+		Suites: in(embeddedFolder, "TestTheTailEndsAtTheFloor"),
+	},
+	{
+		Name: "trim-takes-stored-events", Promise: "E2", Says: "Retention of the log loses what is stored.",
+		Edit:   Edit{"relay/store/embedded/retention.go", "if kind != store.EntryEvent {", "if kind != 0 {"},
+		Suites: in(embeddedFolder, keepsContract),
+	},
+	{
+		Name: "trim-of-what-is-not-swept", Promise: "E3", Says: "An ephemeral event is removed before anybody had a minute to read it, and the sweep stumbles.",
+		Edit:   Edit{"relay/store/embedded/retention.go", "if kind == store.EntryEphemeral {", "if kind == 0 {"},
+		Suites: in(embeddedFolder, keepsContract),
+	},
+	{
+		Name: "void-below-the-floor", Promise: "E2", Says: "Rows of removed events below the floor stay for ever.",
+		Edit:   Edit{"relay/store/embedded/txn.go", "if store.Position(position) < t.marks.floor {", "if false {"},
+		Suites: in(embeddedFolder, "TestTheFloorOutlivesTheProcess"),
+	},
+	{
+		Name: "floor-sinks-with-the-clock", Promise: "R2", Says: "Rows are kept or removed by their number alone.",
+		Edit:   Edit{"relay/store/retention.go", "\t\t\tfloor = max(floor, m.Position+1)\n", ""},
+		Suites: append(in(embeddedFolder, keepsContract), in("relay/store/storetest", "TestFakeKeepsTheContract")...),
+	},
+	{
+		Name: "live-without-words", Promise: "G7", Says: "A subscription that searches hears everything that is live.",
+		Edit:   Edit{"relay/wire/filter.go", "return f.query == nil || f.query.matches(e)", "return f.query == nil || f.query.words != nil"},
+		Suites: append(in("handlers", "TestSearchesAreAnsweredAndFollowed"), in("relay/wire", "TestSearchesMatchAllTheirWords")...),
+	},
+	{
+		Name: "search-without-bound", Promise: "G8", Says: "One filter searches for thousands of words in every live event.",
+		Edit:   Edit{"handlers/req.go", "if len(f.Words()) > maxSearch {", "if false {"},
+		Suites: in("handlers", "TestSearchesAreAnsweredAndFollowed"),
+	},
+	{
+		Name: "trim-beside-writes", Promise: "E2", Says: "A trim shares a commit with writes whose rows it does not see.",
+		Edit:   Edit{"relay/store/commit/request.go", " || r.Keep != nil }", " }"},
+		Suites: in("relay/store/commit", "TestOneCommitTakesWhatItCanHold"),
+	},
+	{
+		Name: "withdrawn-is-written", Promise: "E1", Says: "What a caller gave up is written all the same.",
+		Edit:   Edit{"relay/store/commit/queue.go", "q.waiting = append(q.waiting[:i:i], q.waiting[i+1:]...)", "q.waiting = append(q.waiting[:i:i], q.waiting[i:]...)"},
+		Suites: in("relay/store/commit", "TestAnEndedContextWithdrawsWhatWasNotTaken"),
+	},
+}
