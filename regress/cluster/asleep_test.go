@@ -40,6 +40,7 @@ func (r *round) sayMany(w *watcher) {
 // A replica that is stopped while a reader of its own is removed elsewhere, and more is
 // said, shows it nothing of that when it goes on; neither to a REQ that it finds waiting.
 func TestAReplicaThatSleptThroughARevocationShowsNothingAboveIt(t *testing.T) {
+	t.Parallel()
 	c, _ := start(t, 3, cluster.Options{})
 	behind(t, c, func(r *round, reader, witness, writer *watcher) {
 		require.NoError(t, r.reading.Stop())
@@ -64,6 +65,7 @@ func TestAReplicaThatSleptThroughARevocationShowsNothingAboveIt(t *testing.T) {
 // A replica that has lost its database ends what is private, since it cannot know who may
 // still read it (O18), and leaves the rest. What was revoked meanwhile stays closed.
 func TestAReplicaWithoutItsDatabaseShowsNothingPrivate(t *testing.T) {
+	t.Parallel()
 	c, _ := start(t, 3, cluster.Options{Proxied: true})
 	behind(t, c, func(r *round, reader, witness, writer *watcher) {
 		r.cutOff = true

@@ -15,6 +15,7 @@ import (
 // An event accepted on one replica reaches every matching subscriber on all, once and in
 // the order of the log (O1).
 func TestEventsReachSubscribersOfEveryReplica(t *testing.T) {
+	t.Parallel()
 	for _, replicas := range []int{2, 3, 5} {
 		t.Run(name(replicas), func(t *testing.T) {
 			c, _ := start(t, replicas, cluster.Options{})
@@ -28,6 +29,7 @@ func TestEventsReachSubscribersOfEveryReplica(t *testing.T) {
 // An ephemeral event crosses replicas, is never stored, and never comes again: neither to
 // who asks for it later nor after a restart.
 func TestEphemeralEventsCrossAndAreNeverReplayed(t *testing.T) {
+	t.Parallel()
 	c, _ := start(t, 2, cluster.Options{})
 	a, b := c.Replicas[0], c.Replicas[1]
 	filter := []*wire.Filter{wire.NewFilter(nostr.Filter{Kinds: []int{fleeting, ending}})}

@@ -20,6 +20,7 @@ const noticed = 5 * time.Second
 // A replica that is cut from its database says so within 5 s, goes on once it is healed,
 // and its publishers and subscribers miss nothing. The other replica does not notice.
 func TestAReplicaThatIsCutFromTheDatabaseSaysSoAndCatchesUp(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name  string
 		fault postgres.Fault
@@ -57,6 +58,7 @@ func TestAReplicaThatIsCutFromTheDatabaseSaysSoAndCatchesUp(t *testing.T) {
 
 // A slow way to the database costs time and nothing else.
 func TestASlowWayToTheDatabaseLosesNothing(t *testing.T) {
+	t.Parallel()
 	c, _ := start(t, 2, cluster.Options{Proxied: true})
 	l := newLoad(t, c)
 	v := l.run(func(ctx context.Context) error {
@@ -83,6 +85,7 @@ func degraded(body string) bool { return strings.Contains(body, `"degraded":["`)
 // The database crashes and comes back while everybody publishes. Nobody is told OK true
 // about what is lost, refusals say error, and readers stay.
 func TestARestartOfTheDatabaseLosesNothing(t *testing.T) {
+	t.Parallel()
 	c, server := start(t, 2, cluster.Options{})
 	if !server.Own() {
 		t.Skipf("needs a server of its own, not that of %s", postgres.EnvURL)
@@ -114,6 +117,7 @@ func TestARestartOfTheDatabaseLosesNothing(t *testing.T) {
 // While the database is away for longer than a commit is tried for, publishers are told
 // OK false.
 func TestWithoutTheDatabaseEventsAreRefusedWithAnError(t *testing.T) {
+	t.Parallel()
 	c, server := start(t, 1, cluster.Options{})
 	if !server.Own() {
 		t.Skipf("needs a server of its own, not that of %s", postgres.EnvURL)

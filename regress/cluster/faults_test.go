@@ -17,6 +17,7 @@ import (
 // started again, and each is stopped, at random moments and inside its commit. The others
 // go on within 3 s, and everybody who stayed connected hears everything once (O1, O2, O19).
 func TestReplicasGoOnWhileOthersAreStoppedAndKilled(t *testing.T) {
+	t.Parallel()
 	c, _ := start(t, 3, cluster.Options{Proxied: true})
 	l := newLoad(t, c)
 	kills := 0

@@ -19,6 +19,7 @@ import (
 // Wake-ups that nobody sent, that come many times over and that say something change
 // nothing (O4).
 func TestForgedAndRepeatedNotificationsChangeNothing(t *testing.T) {
+	t.Parallel()
 	c, _ := start(t, 2, cluster.Options{})
 	l := newLoad(t, c)
 	forger := operate(t, c.Database)
@@ -43,6 +44,7 @@ func TestForgedAndRepeatedNotificationsChangeNothing(t *testing.T) {
 // Lost wake-ups delay and never drop: no listener and no notifier lives for long (O4), and
 // no commit fails because of them (O14).
 func TestLostNotificationsCostLatencyOnly(t *testing.T) {
+	t.Parallel()
 	c, _ := start(t, 2, cluster.Options{})
 	l := newLoad(t, c)
 	l.silence(c.Replicas[1])
@@ -74,6 +76,7 @@ func TestLostNotificationsCostLatencyOnly(t *testing.T) {
 // A listener that hears nothing any more, and is not told, is noticed within 5 s (O3).
 // Meanwhile the poll finds what it would have heard of.
 func TestAListenerThatHearsNothingIsNoticed(t *testing.T) {
+	t.Parallel()
 	c, _ := start(t, 2, cluster.Options{Proxied: true})
 	l := newLoad(t, c)
 	victim := c.Replicas[1]
@@ -85,6 +88,9 @@ func TestAListenerThatHearsNothingIsNoticed(t *testing.T) {
 			status, body, err := victim.Ready(ctx)
 			return status == http.StatusOK && degraded(body), err
 		})
+		connected, asked := victim.Metric(ctx, "fencepost_listener_connected")
+		require.NoError(t, asked)
+		require.Zero(t, connected)
 		if err == nil {
 			err = cluster.Wait(ctx, size(2*time.Second, 10*time.Second))
 		}
@@ -104,6 +110,7 @@ func TestAListenerThatHearsNothingIsNoticed(t *testing.T) {
 // replica it is on (O5). In the second round the first one holds the lock of the log, so
 // that the other goes on only when the database has ended it.
 func TestCommitsInTheReverseOrderOfTheirStartLoseNothing(t *testing.T) {
+	t.Parallel()
 	c, _ := start(t, 2, cluster.Options{Proxied: true})
 	a, b := c.Replicas[0], c.Replicas[1]
 	filter := []*wire.Filter{wire.NewFilter(nostr.Filter{Kinds: []int{note}})}
