@@ -87,4 +87,9 @@ var replicaMutants = []Mutant{
 		Edit:   Edit{"relay/history.go", "(info.Epoch != h.epoch || info.Head < applied)", "(info.Epoch != h.epoch || info.Head+applied < applied)"},
 		Suites: in("relay", "TestARelayEndsWhenItsLogIsAnotherOne"),
 	},
+	{
+		Name: "pooler-unseen", Promise: "O19", Says: "Behind a pooler that drops parameters a stopped holder of a lock is waited for.",
+		Edit:   Edit{"relay/store/postgres/parameters.go", "if setting != want[name] {", "if false {"},
+		Suites: in("relay/store/postgres", "TestAConnectionThatLostItsParametersIsRefused"),
+	},
 }

@@ -59,8 +59,9 @@ const (
 	batchSize = 256
 	// pollEvery is the floor of the fan-out latency when wake-ups are lost.
 	pollEvery = time.Second
-	// maxBackoff is the longest wait after an error of the log.
-	maxBackoff = 5 * time.Second
+	// maxBackoff is the longest wait after an error of the log, give or take a half:
+	// a database that is back should be seen before the replica counts as lost.
+	maxBackoff = 2 * time.Second
 )
 
 // Options make a Follower. Everything down to Logger must be set.
@@ -105,11 +106,11 @@ type Follower struct {
 	applied   line
 	settled   line                             // what the rows up to applied and late make of it
 	late      atomic.Pointer[[]store.Position] // deferred rows; replaced as a whole
-	failing   atomic.Bool  // the last Step failed
-	stuck     atomic.Bool  // at a control row that cannot be applied
-	confirmed atomic.Int64 // nanoseconds from started to the last confirmation
-	maxLag    atomic.Int64 // nanoseconds; 0: any
-	requests  requests     // to try dead letters again
+	failing   atomic.Bool                      // the last Step failed
+	stuck     atomic.Bool                      // at a control row that cannot be applied
+	confirmed atomic.Int64                     // nanoseconds from started to the last confirmation
+	maxLag    atomic.Int64                     // nanoseconds; 0: any
+	requests  requests                         // to try dead letters again
 }
 
 // New returns a follower that stands at o.Start.

@@ -90,6 +90,23 @@ func (s *Store) HoldQueries(ctx context.Context) (release func(), err error) {
 	return release, nil
 }
 
+// CheckParameters looks at a connection that has parameters, or that lost them.
+func CheckParameters(ctx context.Context, url string, lost bool) error {
+	cfg, err := parse(url, Options{})
+	if err != nil {
+		return err
+	}
+	used := cfg.ConnConfig.Copy()
+	if lost {
+		used.RuntimeParams = nil
+	}
+	conn, err := connect(ctx, used)
+	if err != nil {
+		return err
+	}
+	return errors.Join(checkParameters(ctx, conn, cfg.ConnConfig), conn.Close(ctx))
+}
+
 // UpTo applies the first n migrations.
 func UpTo(ctx context.Context, url string, n int) error {
 	enough := errors.New("that is enough")

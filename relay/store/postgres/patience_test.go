@@ -91,3 +91,11 @@ func TestTheRelaysKeyIsMadeOnce(t *testing.T) {
 	require.Error(t, err, "there is no second one")
 	require.NoError(t, conn.Close(t.Context()))
 }
+
+// As behind a pooler that is told to ignore them.
+func TestAConnectionThatLostItsParametersIsRefused(t *testing.T) {
+	t.Parallel()
+	url := server.Start(t).Database(t)
+	require.NoError(t, postgres.CheckParameters(t.Context(), url, false))
+	require.ErrorContains(t, postgres.CheckParameters(t.Context(), url, true), "not to a pooler")
+}

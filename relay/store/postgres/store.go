@@ -51,7 +51,8 @@ func open(ctx context.Context, url string, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the database: %w", err)
 	}
-	if err := errors.Join(checkSettings(ctx, conn), checkSchema(ctx, conn), checkCopying(ctx, conn, opt)); err != nil {
+	err = errors.Join(checkSettings(ctx, conn), checkParameters(ctx, conn, cfg.ConnConfig), checkSchema(ctx, conn), checkCopying(ctx, conn, opt))
+	if err != nil {
 		return nil, errors.Join(err, conn.Close(ctx))
 	}
 	life := context.WithoutCancel(ctx)
