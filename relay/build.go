@@ -221,7 +221,7 @@ func (r *Relay) webOptions() web.Options {
 	p, verifier := r.parts, r.verifier()
 	return web.Options{
 		Config: r.current, Socket: p.conns, Gate: p.conns.Gate, Metrics: p.metrics.Handler(), Ready: r.readiness,
-		Manager:  manage.New(manage.Options{Access: p.policy, Store: p.store, Progress: p.follower, Now: time.Now, Logger: r.log}),
+		Manager:  manage.New(manage.Options{Access: p.policy, Mirrors: r.mirrorStatus, Store: p.store, Progress: p.follower, Now: time.Now, Logger: r.log}),
 		Verifier: verifier, Roster: roster{p.sessions, r.current, p.book.Share}, API: r.publishers(verifier), Logger: r.log, Version: r.version, Self: r.key.public, Search: p.store.Searches(),
 		Log: p.positions,
 	}

@@ -11,6 +11,7 @@ import (
 
 	"fencepost/lifecycle"
 	"fencepost/relay/config"
+	"fencepost/relay/mirror"
 	"fencepost/relay/store"
 	"fencepost/relay/web"
 )
@@ -33,6 +34,7 @@ type Relay struct {
 	listener net.Listener
 	server   *http.Server
 	group    *lifecycle.Group
+	mirrors  []*mirror.Mirror
 
 	config   atomic.Pointer[config.Config] // the running one, swapped whole at reload
 	draining atomic.Bool
@@ -74,6 +76,7 @@ func (r *Relay) open(ctx context.Context, s store.Store) (err error) {
 	r.config.Store(&c)
 	r.group = lifecycle.NewGroup(context.WithoutCancel(ctx))
 	r.parts = build(r.group, c, s, may, info, r.log)
+	r.mirrors = r.makeMirrors()
 	r.listener = r.parts.conns.Guard(listener, r.sockets(descriptors(), c.Network.MaxConnections))
 	r.server = newHTTP(web.New(r.webOptions()), c.Network, r.log)
 	return nil

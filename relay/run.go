@@ -33,6 +33,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	r.group.Go("purge", r.parts.purge.run)
 	r.parts.permissions.start(r.group)
 	r.report(r.group)
+	r.startMirrors(r.group)
 	var cause error
 	select {
 	case <-ctx.Done():

@@ -115,4 +115,12 @@ const (
 	DrainDelivered Point = "drain.delivered"
 	// DrainSwapped: the frame is out of its stream, its item is not deleted.
 	DrainSwapped Point = "drain.swapped"
+
+	// MirrorEvent: an owner has read an event of the upstream, and its fence has not let
+	// it in. Another process may have claimed the stream.
+	MirrorEvent Point = "mirror.event"
+	// MirrorPage: a page of the past is taken in, the cursor does not say so.
+	MirrorPage Point = "mirror.page"
+	// MirrorRenewal: an owner is about to renew its lease.
+	MirrorRenewal Point = "mirror.renewal"
 )

@@ -49,8 +49,9 @@ var Table = []Row{
 	{"relay/store/transfer", vocabulary, "copies one store into another"},
 	{"registry/...", connections, ""},
 	{"registry/presence", append([]string{"registry/session"}, connections...), "derived from the session index"},
+	{"relay/mirror", append([]string{"relay/client", "lifecycle/fence"}, connections...), "other relays that this one is kept alike"},
 	{"relay/client", connections, "the client's side, for mirrors, commands and regress"},
-	{"relay/config", nil, "vocabulary of relay, web and cmd"},
+	{"relay/config", []string{"relay/wire"}, "vocabulary of relay, web and cmd"},
 	{"relay/metrics", nil, "only the roof imports it; others count through interfaces of their own"},
 	{"relay/store/storetest", append([]string{"lifecycle/fence"}, vocabulary...), "imported by tests and regress only"},
 

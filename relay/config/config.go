@@ -27,6 +27,7 @@ type Config struct {
 	Retention     Retention
 	Presence      Presence
 	Store         Store
+	Mirrors       []Mirror // [[mirror]], not in the table of keys
 }
 
 // Relay is what the relay says about itself (NIP-11).

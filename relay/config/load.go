@@ -75,6 +75,8 @@ func (l *loader) table(section string, table map[string]any) {
 		}
 		inner, isTable := table[leaf].(map[string]any)
 		switch {
+		case section == "" && leaf == "mirror":
+			l.mirrors(table[leaf])
 		case strings.Contains(leaf, ".") || !isSection(name): // a quoted name is another key
 			l.value(section, leaf, table[leaf])
 		case isTable:

@@ -17,5 +17,8 @@ func Reloadable(old, next Config) (changed, needRestart []string) {
 		}
 		changed = append(changed, k.name)
 	}
+	if !reflect.DeepEqual(old.Mirrors, next.Mirrors) {
+		needRestart = append(needRestart, "mirror")
+	}
 	return changed, needRestart
 }

@@ -25,6 +25,7 @@ func (c Config) WriteTOML(w io.Writer) error {
 		}
 		fmt.Fprintf(b, "\n# %s%s%s\n%s = %s\n", k.doc, c.chosen(k), k.when.note(), k.leaf(), literal(k.field(&c)))
 	}
+	c.writeMirrors(b)
 	return b.Flush()
 }
 

@@ -27,13 +27,14 @@ type Progress interface {
 	Await(ctx context.Context, at store.Position) error
 }
 
-// Options make an API. All must be set.
+// Options make an API. All but Mirrors must be set.
 type Options struct {
 	Access   *access.Policy
 	Store    Store
 	Progress Progress
 	Now      func() time.Time
 	Logger   *slog.Logger
+	Mirrors  func() any // what the relay's mirrors do, as JSON shows it; must not block; nil: there is no such method
 }
 
 // API is the methods of NIP-86.
@@ -49,6 +50,9 @@ type method func(ctx context.Context, a *args) (result any, err error)
 func New(o Options) *API {
 	a := &API{o: o}
 	a.methods = a.table()
+	if o.Mirrors != nil {
+		a.methods["listmirrors"] = func(_ context.Context, p *args) (any, error) { return o.Mirrors(), p.end() }
+	}
 	return a
 }
 

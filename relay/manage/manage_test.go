@@ -42,7 +42,7 @@ func start(t *testing.T) *replica {
 		Self: self, Sign: func(e *nostr.Event) error { return e.Sign(relayKey) }, Now: time.Now,
 		Rules: access.Rules{Members: access.MembersWrite, Operator: key(1)},
 	})
-	r.api = manage.New(manage.Options{Access: r.policy, Store: r, Progress: r, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	r.api = manage.New(manage.Options{Mirrors: func() any { return []string{} }, Access: r.policy, Store: r, Progress: r, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
 	return r
 }
 
@@ -175,6 +175,8 @@ func TestListsFollowWhatWasDone(t *testing.T) {
 		{"unblockip", p("192.0.2.7"), `true`},
 		{"unblockip", p("2001:db8::/32", "why not"), `true`},
 		{"listblockedips", nil, `[]`},
+
+		{"listmirrors", nil, `[]`},
 	} {
 		got, err := r.call(t, s.method, s.params...)
 		require.NoError(t, err, "step %d %s", i, s.method)
@@ -191,7 +193,7 @@ func TestSupportedMethodsAreThoseThatCanBeCalled(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(got), &names))
 	require.NotContains(t, names, "supportedmethods")
 	require.IsIncreasing(t, names)
-	require.Len(t, names, 22)
+	require.Len(t, names, 23)
 	for _, name := range append(names, "supportedmethods") {
 		_, err := r.call(t, name, 1, 2, 3, 4)
 		requireRefused(t, err, wire.Invalid, "parameter", name)

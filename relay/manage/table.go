@@ -39,7 +39,8 @@ const (
 	aWeek   = 7 * 24 * 60 * 60
 )
 
-// table is every method. Those about claims and unlistkind are this relay's own.
+// table is every method. Those about claims and unlistkind are this relay's own,
+// and so is listmirrors, see New.
 func (a *API) table() map[string]method {
 	p := a.o.Access
 	return map[string]method{

@@ -1,0 +1,105 @@
+package mirror
+
+import (
+	"context"
+	"sync"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"fencepost/relay/wire"
+)
+
+// source returns what is stored on one side, newest first; all says that nothing older
+// is left.
+type source func(ctx context.Context, f nostr.Filter) (page []*wire.Event, all bool, err error)
+
+// pages walks over what a side has that was created in lo..hi, newest first, and gives
+// each event to each, some at once. reached is told after each page up to where
+// everything newer is done; nil: nobody. When more events of one second are stored than
+// the side gives at once, the rest of them is passed over.
+func (s *session) pages(ctx context.Context, from source, lo, hi int64, each func(context.Context, *wire.Event), reached func(until int64) error) error {
+	f := s.spec.Filter.Filter
+	f.Limit = pageLimit
+	if lo > 0 {
+		since := nostr.Timestamp(lo)
+		f.Since = &since
+	}
+	until, seen := nostr.Timestamp(hi), map[string]struct{}{}
+	for int64(until) >= lo {
+		at := until
+		f.Until = &at
+		page, all, err := from(ctx, f)
+		if err != nil {
+			return err
+		}
+		fresh, oldest := unseen(page, seen, until)
+		if err := s.spread(ctx, fresh, each); err != nil {
+			return err
+		}
+		if all || len(page) == 0 {
+			return nil
+		}
+		switch {
+		case len(fresh) == 0:
+			until--
+			clear(seen)
+		case oldest < until:
+			until = oldest
+			clear(seen)
+		}
+		for _, ev := range page {
+			if ev.CreatedAt == until {
+				seen[ev.ID] = struct{}{}
+			}
+		}
+		if reached != nil {
+			if err := reached(int64(until)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// unseen returns what of a page was not in the one before, and the oldest time of it.
+func unseen(page []*wire.Event, seen map[string]struct{}, until nostr.Timestamp) (fresh []*wire.Event, oldest nostr.Timestamp) {
+	oldest = until
+	for _, ev := range page {
+		if _, again := seen[ev.ID]; again {
+			continue
+		}
+		fresh, oldest = append(fresh, ev), min(oldest, ev.CreatedAt)
+	}
+	return fresh, oldest
+}
+
+// spread gives events to each, some at once, and returns when all are done.
+func (s *session) spread(ctx context.Context, events []*wire.Event, each func(context.Context, *wire.Event)) error {
+	var under sync.WaitGroup
+	for _, ev := range events {
+		under.Add(1)
+		if !s.begin(ctx, func(ctx context.Context) { defer under.Done(); each(ctx, ev) }) {
+			under.Done()
+			break
+		}
+	}
+	under.Wait()
+	return ctx.Err()
+}
+
+// begin runs one piece of work when there is a slot for it. It reports whether it does.
+func (s *session) begin(ctx context.Context, work func(ctx context.Context)) bool {
+	select {
+	case s.slots <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	began := s.group.Go("mirror event", func(ctx context.Context) {
+		defer func() { <-s.slots }()
+		work(ctx)
+	})
+	if !began {
+		<-s.slots
+	}
+	return began
+}

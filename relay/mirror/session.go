@@ -1,0 +1,231 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"fencepost/lifecycle"
+	"fencepost/relay/client"
+	"fencepost/relay/wire"
+)
+
+const (
+	dialTimeout = 15 * time.Second
+	askTimeout  = time.Minute // for one page, or the answer to a probe
+	probeEvery  = time.Minute // an upstream that is gone without a word is noticed then
+	subBuffer   = 64          // messages of one subscription that wait
+)
+
+// session is one connection to the upstream.
+type session struct {
+	*holding
+	client *client.Client
+	group  *lifecycle.Group
+	slots  chan struct{} // one for each event under way; never closed
+	auth   func() error  // authenticates once, for all who ask
+
+	mu sync.Mutex // guards the fields below; never held across I/O
+	// +checklocks:mu
+	subs map[string]chan wire.RelayMessage // subscription -> its messages; never closed
+	// +checklocks:mu
+	made int // subscriptions so far
+	// +checklocks:mu
+	err error // why the session ends, the first reason
+}
+
+// connect runs one session and returns why it ended.
+func (h *holding) connect(ctx context.Context) error {
+	dialing, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	c, err := client.Dial(dialing, h.spec.URL, client.Options{Buffer: 4 * subBuffer})
+	if err != nil {
+		return err
+	}
+	s := &session{
+		holding: h, client: c, group: lifecycle.NewGroup(ctx), slots: make(chan struct{}, parallel),
+		subs: make(map[string]chan wire.RelayMessage),
+	}
+	s.auth = sync.OnceValue(func() error { return c.Authenticate(s.group.Context(), h.opt.Secret) })
+	h.counts.connected.Store(true)
+	defer h.counts.connected.Store(false)
+	s.group.Go("mirror reader", s.read)
+	s.start("mirror probe", s.probe)
+	if h.spec.down() {
+		s.start("mirror down", s.down)
+	}
+	if h.spec.up() {
+		s.start("mirror up", s.up)
+	}
+	<-s.group.Context().Done()
+	s.fail(ctx.Err())
+	err = c.Close()
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	return errors.Join(s.cause(), err, s.group.Wait(ending))
+}
+
+// start runs one part of the session, whose error ends it.
+func (s *session) start(name string, run func(ctx context.Context) error) {
+	s.group.Go(name, func(ctx context.Context) { s.fail(run(ctx)) })
+}
+
+// fail ends the session because of err, unless that is nil.
+func (s *session) fail(err error) {
+	if err == nil {
+		return
+	}
+	s.mu.Lock()
+	if s.err == nil {
+		s.err = err
+	}
+	s.mu.Unlock()
+	s.group.Cancel()
+}
+
+func (s *session) cause() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// read hands the messages of the upstream to the subscriptions that they belong to.
+func (s *session) read(ctx context.Context) {
+	for {
+		m, err := s.client.Next(ctx)
+		var unreadable *wire.Error
+		if errors.As(err, &unreadable) {
+			s.counts.refused.Add(1)
+			continue
+		}
+		if err != nil {
+			s.fail(err)
+			return
+		}
+		s.mu.Lock()
+		sub := s.subs[m.Sub]
+		s.mu.Unlock()
+		if sub == nil {
+			continue
+		}
+		select {
+		case sub <- m:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// subscribe opens a subscription under a new id.
+func (s *session) subscribe(ctx context.Context, f nostr.Filter) (id string, messages <-chan wire.RelayMessage, err error) {
+	sub := make(chan wire.RelayMessage, subBuffer)
+	s.mu.Lock()
+	s.made++
+	id = fmt.Sprintf("mirror-%d", s.made)
+	s.subs[id] = sub
+	s.mu.Unlock()
+	return id, sub, s.client.Send(ctx, wire.AppendReq(nil, id, []*wire.Filter{wire.NewFilter(f)}))
+}
+
+// unsubscribe closes a subscription. What still comes of it is passed over.
+func (s *session) unsubscribe(ctx context.Context, id string) error {
+	s.mu.Lock()
+	delete(s.subs, id)
+	s.mu.Unlock()
+	return s.client.Send(ctx, wire.AppendClose(nil, id))
+}
+
+// next returns the next message of a subscription.
+func next(ctx context.Context, messages <-chan wire.RelayMessage) (wire.RelayMessage, error) {
+	select {
+	case m := <-messages:
+		return m, nil
+	case <-ctx.Done():
+		return wire.RelayMessage{}, ctx.Err()
+	}
+}
+
+// stored asks once, and once more when the upstream wants to know who asks. It returns
+// what is stored, newest first; all says that nothing older is left.
+func (s *session) stored(ctx context.Context, f nostr.Filter) (page []*wire.Event, all bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	page, all, err = s.storedOnce(ctx, f)
+	if s.wantsAuth(err) {
+		if err := s.auth(); err != nil {
+			return nil, false, err
+		}
+		return s.storedOnce(ctx, f)
+	}
+	return page, all, err
+}
+
+func (s *session) storedOnce(ctx context.Context, f nostr.Filter) (page []*wire.Event, all bool, err error) {
+	id, messages, err := s.subscribe(ctx, f)
+	if err != nil {
+		return nil, false, err
+	}
+	for {
+		m, err := next(ctx, messages)
+		switch {
+		case err != nil:
+			return nil, false, err
+		case m.Verb == "EVENT":
+			page = append(page, m.Event)
+		case m.Verb == "CLOSED":
+			return nil, false, &client.Refusal{Text: m.Text}
+		case m.Verb == "EOSE":
+			return page, hinted(m.Hints, "finish"), s.unsubscribe(ctx, id)
+		}
+	}
+}
+
+// wantsAuth reports whether err says that the upstream wants to know who asks.
+func (s *session) wantsAuth(err error) bool {
+	var refusal *client.Refusal
+	return errors.As(err, &refusal) && strings.HasPrefix(refusal.Text, string(wire.AuthRequired)+":")
+}
+
+// probe asks for nothing now and then.
+func (s *session) probe(ctx context.Context) error {
+	nothing := nostr.Filter{IDs: []string{strings.Repeat("0", 64)}, Limit: 1}
+	for {
+		if wait(ctx, probeEvery); ctx.Err() != nil {
+			return nil
+		}
+		if _, _, err := s.stored(ctx, nothing); err != nil {
+			return fmt.Errorf("probe: %w", err)
+		}
+	}
+}
+
+func hinted(hints []string, word string) bool {
+	for _, h := range hints {
+		if h == word {
+			return true
+		}
+	}
+	return false
+}
+
+// reasonOf says in a word why a connection failed or ended.
+func reasonOf(err error) string {
+	var refusal *client.Refusal
+	switch {
+	case errors.Is(err, errLost):
+		return "lost"
+	case errors.Is(err, errStore):
+		return "store"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	case errors.As(err, &refusal):
+		return "refused"
+	default:
+		return "connection"
+	}
+}

@@ -1,0 +1,169 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"fencepost/relay/client"
+	"fencepost/relay/store"
+	"fencepost/relay/wire"
+)
+
+// up publishes what this relay has, and what it gets.
+func (s *session) up(ctx context.Context) error {
+	info, err := s.opt.Store.Log(ctx)
+	if err != nil {
+		return err
+	}
+	c := s.at.set(func(c *Cursor) { c.beginUp(&s.spec, info, s.opt.Now().Unix()) })
+	if c.Owed > 0 {
+		if err := s.pages(ctx, s.mine, c.Owed-1, s.opt.Now().Unix(), s.offer, nil); err != nil {
+			return err
+		}
+		s.at.set(func(c *Cursor) { c.Owed = 0 })
+		if err := s.save(ctx); err != nil {
+			return err
+		}
+	}
+	return s.follow(ctx)
+}
+
+// beginUp sets where the log is followed from. A position that the log no longer has
+// means that everything stored since it was good is to be offered.
+func (c *Cursor) beginUp(spec *Spec, info store.LogInfo, now int64) {
+	first := c.Epoch == ""
+	if !first && c.Epoch == info.Epoch && c.Sent+1 >= info.Floor && c.Sent <= info.Head {
+		return
+	}
+	switch {
+	case !first:
+		c.Owed = max(1, c.SentAt-int64(Overlap.Seconds())+1)
+	case spec.Start != Now:
+		c.Owed = spec.Since + 1
+	}
+	c.Epoch, c.Sent, c.SentAt = info.Epoch, info.Head, now
+}
+
+// mine is what is stored here.
+func (s *session) mine(ctx context.Context, f nostr.Filter) (page []*wire.Event, all bool, err error) {
+	snap, err := s.opt.Store.Snapshot(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { err = errors.Join(err, snap.Close()) }()
+	rows, err := snap.Query(ctx, []*wire.Filter{wire.NewFilter(f)}, store.QueryOptions{})
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var records []store.Record
+	for {
+		records, err = rows.Next(ctx, records[:0], readBatch)
+		if errors.Is(err, io.EOF) {
+			return page, len(page) < f.Limit, nil
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		for _, r := range records {
+			page = append(page, r.Event)
+		}
+	}
+}
+
+// follow publishes what the log gets.
+func (s *session) follow(ctx context.Context) error {
+	for ctx.Err() == nil {
+		sent := s.at.get().Sent
+		entries, err := s.opt.Store.ReadLog(ctx, sent, readBatch)
+		if err != nil {
+			return err
+		}
+		if len(entries) == 0 {
+			_ = s.opt.Progress.Await(ctx, sent+1) // it fails when ctx ends
+			continue
+		}
+		var events []*wire.Event
+		for i := range entries {
+			if e := &entries[i]; e.Matches([]*wire.Filter{s.spec.Filter}, s.opt.Now().Unix()) {
+				events = append(events, e.Event)
+			}
+		}
+		if err := s.spread(ctx, events, s.offer); err != nil {
+			return err
+		}
+		last := entries[len(entries)-1].Position
+		s.at.set(func(c *Cursor) { c.Sent, c.SentAt = last, s.opt.Now().Unix() })
+		s.counts.sent.Store(uint64(last))
+	}
+	return nil
+}
+
+// offer publishes one event on the upstream, if that may have it.
+func (s *session) offer(ctx context.Context, ev *wire.Event) {
+	if s.known.has(ev.ID) || ev.Protected() || !s.opt.Public(ev) {
+		return
+	}
+	backoff, known := firstRetry, false
+	for try := 1; ; try++ {
+		err := s.client.Publish(ctx, ev)
+		if s.wantsAuth(err) && !known {
+			if err = s.auth(); err == nil {
+				known = true
+				continue
+			}
+		}
+		switch verdict := judge(err); {
+		case verdict == broken:
+			s.fail(err)
+			return
+		case verdict == later && try < maxTries || verdict == slower:
+			wait(ctx, backoff/2+rand.N(backoff))
+			backoff = min(2*backoff, lastRetry)
+			continue
+		case verdict == taken:
+			s.counts.published.Add(1)
+		default:
+			s.counts.rejected.Add(1)
+		}
+		s.known.add(ev.ID)
+		return
+	}
+}
+
+// verdict is what an upstream says to an event.
+type verdict int
+
+const (
+	taken   verdict = iota // it has it
+	refused                // it will never take it
+	later                  // it failed
+	slower                 // it gets too much
+	broken                 // the connection does not work
+)
+
+func judge(err error) verdict {
+	var refusal *client.Refusal
+	switch {
+	case err == nil:
+		return taken
+	case !errors.As(err, &refusal):
+		return broken
+	}
+	prefix, _, _ := strings.Cut(refusal.Text, ":")
+	switch wire.Prefix(prefix) {
+	case wire.Duplicate:
+		return taken
+	case wire.Failed:
+		return later
+	case wire.RateLimited:
+		return slower
+	default:
+		return refused
+	}
+}
