@@ -7,6 +7,15 @@
 // retention. A row above the floor is never removed, but its payload can be
 // emptied to a void.
 //
+// Retention (Trim) removes rows and moves the floor in one transaction. It is about the
+// log, which is a feed, and not about what is stored: an event whose row is gone is still
+// found by queries, with its position, and when it is removed later the removal row says
+// so as always. Control rows are kept for ever. Age is known by moments that each trim
+// may note (Retention.Plan), so that an append has no part in it.
+//
+// Search (NIP-50) is by words, which package wire cuts: a store that Searches finds
+// exactly what wire.Filter.Matches says, best first.
+//
 // Package storetest has the suite that every implementation passes, and an
 // in-memory fake that passes it as well.
 package store

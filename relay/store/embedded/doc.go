@@ -15,6 +15,11 @@
 // control row is kept twice, the second time where ReadControl finds it without the
 // log. Erase looks for its events in a snapshot, beside the writer.
 //
+// Retention. Trim removes rows from the floor on, up to 2,000 in a commit, and moves the
+// floor with them. The rows of stored events stay below the floor, since the indexes name
+// them; they go when the event does. There is no index of words: the store does not
+// search (Searches).
+//
 // Reading. A query is a merge of index streams, newest first; keys.go has the
 // layout. Few streams that hold nothing but matches are taken at sight, others are
 // chosen by cost from samples, with which the merge then goes on. However many streams it

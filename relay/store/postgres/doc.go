@@ -22,6 +22,14 @@
 // and fails then. Pages are read by cursor, each filter by one index in the order of
 // answers; neither a connection nor a lock is held while Visible is asked.
 //
+// Searching. The words of an event (NIP-50) are cut by package wire and kept beside it; a
+// search finds by them and orders by score the newest matches, store.SearchDepth or as
+// many as the limit. It holds their index entries in memory, not the events.
+//
+// Retention. Trim removes rows of the log, up to 2,000 in a transaction, which has its
+// turn among the commits and moves the floor. Several processes may trim at once. A count
+// of one filter that an index decides is made by the database, without a look at events.
+//
 // Waking. After its commits a process sends an empty NOTIFY on a connection of its own,
 // coalesced; a listener on another one wakes the follower of the other processes. It is
 // pinged, and connected again with a jittered back-off; it wakes the follower after each

@@ -24,8 +24,12 @@ WHERE s.words @@ $9::text::tsquery AND ` + within + seen + `
 const sqlFree = `SELECT set_config('enable_bitmapscan', 'on', true), set_config('enable_sort', 'on', true),
 	set_config('plan_cache_mode', 'force_custom_plan', true)`
 
-// searchChunk is how many entries one search asks for: it looks at all matches anew.
-const searchChunk = 2000
+// maxSearchChunk is how many entries one search asks for at most. The next one looks at
+// all matches anew, so it asks for as many as are likely to be wanted.
+const maxSearchChunk = 5000
+
+// searchChunk returns how many entries a search asks for of which left more may be given.
+func searchChunk(left int) int { return min(max(left, store.SearchDepth-1), maxSearchChunk-1) + 1 }
 
 // Searches implements store.Store.
 func (s *Store) Searches() bool { return true }

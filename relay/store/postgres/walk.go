@@ -131,7 +131,7 @@ func (w *walk) chunk(ctx context.Context) (found []entry, err error) {
 	}
 	switch {
 	case w.filter.Searches():
-		n = searchChunk
+		n = searchChunk(w.left)
 	case w.plan.streams > 1:
 		n = 4 + 2*n/w.plan.streams
 	}
