@@ -69,17 +69,16 @@ func (t *txn) change(f *store.Fence) (out store.Outcome) {
 	return out
 }
 
-// fences reads the fences that writes name.
-func (l *loader) fences(streams map[fence.Stream]struct{}) {
-	if len(streams) == 0 {
+// fences reads the fences that writes name: one statement for all frames of a commit
+// (P17), and one more where a stream may be made.
+func (l *loader) fences(n *need) {
+	if len(n.fences) == 0 {
 		return
 	}
 	var owners [][]byte
 	var names []string
-	keys := make(map[[32]byte]struct{})
-	for s := range streams {
+	for s := range n.fences {
 		key, _ := decode32(s.Owner) // Validate has seen that it is one
-		keys[key] = struct{}{}
 		owners, names = append(owners, key[:]), append(names, s.Name)
 	}
 	into := &l.state.fences
@@ -94,7 +93,7 @@ func (l *loader) fences(streams map[fence.Stream]struct{}) {
 		})
 		return err
 	}, owners, names)
-	l.numbers(sqlStreams, list32(keys), func(owner []byte, n int64) { into.streams[fmt.Sprintf("%x", owner)] = int(n) })
+	l.numbers(sqlStreams, list32(n.owners), func(owner []byte, n int64) { into.streams[fmt.Sprintf("%x", owner)] = int(n) })
 }
 
 // fenceRow is a row of the table, all NULL where there is none.

@@ -87,7 +87,7 @@ func load(ctx context.Context, conn *pgx.Conn, n *need, lock bool) (*state, erro
 		l.state.groups[string(name)] = struct{}{}
 		l.state.groups[string(name)+string(self)] = struct{}{}
 	})
-	l.fences(n.fences)
+	l.fences(n)
 	if err := conn.SendBatch(ctx, &l.batch).Close(); err != nil {
 		return nil, err
 	}

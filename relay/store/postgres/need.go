@@ -21,6 +21,7 @@ type need struct {
 	keys      map[[32]byte]struct{}
 	groups    map[string]struct{} // text(group)
 	fences    map[fence.Stream]struct{}
+	owners    map[[32]byte]struct{} // of streams that may be made
 
 	positions []uint64  // of events to erase
 	until     time.Time // of a sweep; zero for none
@@ -39,6 +40,7 @@ func needOf(requests []*request) *need {
 		keys:      make(map[[32]byte]struct{}),
 		groups:    make(map[string]struct{}),
 		fences:    make(map[fence.Stream]struct{}),
+		owners:    make(map[[32]byte]struct{}),
 	}
 	for _, r := range requests {
 		n.positions = append(n.positions, r.Found...)
@@ -66,6 +68,10 @@ func (n *need) add(w *store.Write) {
 	}
 	if w.Fence != nil {
 		n.fences[w.Fence.Stream] = struct{}{}
+		if w.Fence.Change != nil {
+			owner, _ := decode32(w.Fence.Stream.Owner) // prepare has seen that it is one
+			n.owners[owner] = struct{}{}
+		}
 	}
 	for i := range w.Terms {
 		n.scopes[string(text(w.Terms[i].Scope))] = struct{}{}
