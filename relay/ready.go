@@ -23,7 +23,8 @@ func hears(s store.Store) bool {
 // readiness says whether a balancer should send clients here.
 func (r *Relay) readiness() web.Readiness {
 	out := condition{
-		draining: r.draining.Load(), lag: r.parts.lag(), maxLag: r.current().Access.MaxLag, hears: hears(r.parts.store),
+		draining: r.draining.Load(), lag: r.parts.lag(), maxLag: r.current().Access.MaxLag,
+		stuck: r.parts.follower.Stuck(), hears: hears(r.parts.store),
 	}.readiness()
 	out.Position = uint64(r.parts.follower.Applied())
 	return out
@@ -33,17 +34,22 @@ func (r *Relay) readiness() web.Readiness {
 type condition struct {
 	draining    bool
 	lag, maxLag time.Duration
+	stuck       bool // at a control row
 	hears       bool
 }
 
-// readiness is no while the relay drains or has lost touch with its log. A listener
-// that is away is told and is no reason, as long as the poll keeps up (O21).
+// readiness is no while the relay drains, has lost touch with its log, or cannot go on
+// in it. A listener that is away is told and is no reason, as long as the poll keeps
+// up (O21).
 func (c condition) readiness() (out web.Readiness) {
 	if c.draining {
 		out.Reasons = append(out.Reasons, "draining")
 	}
 	if c.lag > c.maxLag {
 		out.Reasons = append(out.Reasons, "the log was not read to its end for longer than access.max_lag")
+	}
+	if c.stuck {
+		out.Reasons = append(out.Reasons, "the log cannot be followed: it holds a change of permissions that this program cannot apply")
 	}
 	if !c.hears {
 		out.Degraded = append(out.Degraded, "listener")

@@ -18,16 +18,20 @@ import (
 
 func TestWhoLostTouchWithTheLogIsNotReady(t *testing.T) {
 	t.Parallel()
-	const late = "the log was not read to its end for longer than access.max_lag"
+	const (
+		late  = "the log was not read to its end for longer than access.max_lag"
+		stuck = "the log cannot be followed: it holds a change of permissions that this program cannot apply"
+	)
 	for name, row := range map[string]struct {
 		got, want web.Readiness
 	}{
-		"all is well":    {relay.Ready(false, time.Second, 5*time.Second, true), web.Readiness{Ready: true}},
-		"just in time":   {relay.Ready(false, 5*time.Second, 5*time.Second, true), web.Readiness{Ready: true}},
-		"too late":       {relay.Ready(false, 5*time.Second+1, 5*time.Second, true), web.Readiness{Reasons: []string{late}}},
-		"polling":        {relay.Ready(false, time.Second, 5*time.Second, false), web.Readiness{Ready: true, Degraded: []string{"listener"}}},
-		"draining":       {relay.Ready(true, 0, 5*time.Second, true), web.Readiness{Reasons: []string{"draining"}}},
-		"all at a time ": {relay.Ready(true, 9*time.Second, 5*time.Second, false), web.Readiness{Reasons: []string{"draining", late}, Degraded: []string{"listener"}}},
+		"all is well":    {relay.Ready(false, time.Second, 5*time.Second, false, true), web.Readiness{Ready: true}},
+		"just in time":   {relay.Ready(false, 5*time.Second, 5*time.Second, false, true), web.Readiness{Ready: true}},
+		"too late":       {relay.Ready(false, 5*time.Second+1, 5*time.Second, false, true), web.Readiness{Reasons: []string{late}}},
+		"polling":        {relay.Ready(false, time.Second, 5*time.Second, false, false), web.Readiness{Ready: true, Degraded: []string{"listener"}}},
+		"stopped":        {relay.Ready(false, time.Second, 5*time.Second, true, true), web.Readiness{Reasons: []string{stuck}}},
+		"draining":       {relay.Ready(true, 0, 5*time.Second, false, true), web.Readiness{Reasons: []string{"draining"}}},
+		"all at a time ": {relay.Ready(true, 9*time.Second, 5*time.Second, false, false), web.Readiness{Reasons: []string{"draining", late}, Degraded: []string{"listener"}}},
 	} {
 		require.Equal(t, row.want, row.got, name)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -21,6 +22,7 @@ import (
 	"fencepost/relay"
 	"fencepost/relay/client"
 	"fencepost/relay/config"
+	"fencepost/relay/store"
 	"fencepost/relay/web"
 	"fencepost/relay/web/nip98"
 	"fencepost/relay/wire"
@@ -168,6 +170,7 @@ func TestReplicas(t *testing.T) {
 		"what vanished or expired is removed once":       testRemovedOnce,
 		"a listener that is away degrades":               testListenerAway,
 		"a permission taken meanwhile refuses the write": testMoved,
+		"a change from a newer version stops readiness":  testNewerRow,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -376,6 +379,31 @@ func testMoved(t *testing.T, database string) {
 		require.ErrorContains(t, all[1].dial(t).Publish(t.Context(), noteOf(t, bobKey, "after "+text)), "blocked")
 		all[0].call(t, "unbanpubkey", public(t, bobKey))
 	}
+}
+
+// Nobody can tell what it takes away, so private subscriptions end.
+func testNewerRow(t *testing.T, database string) {
+	r := replicas(t, database, 1)[0]
+	bob := r.login(t, bobKey)
+	open(t, bob.Client, `{"kinds":[4],"#p":["`+public(t, bobKey)+`"]}`)
+	c := options(t.TempDir()).Config
+	over(database)(&c)
+	s, err := relay.OpenStore(t.Context(), c, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	row := store.Control{Scopes: []string{"relay"}, Data: []byte(`{"type":"of.tomorrow"}`)}
+	require.NoError(t, s.Append(t.Context(), []store.Write{{Controls: []store.Control{row}}})[0].Err)
+	require.NoError(t, s.Close())
+	until(t, func() bool {
+		status, body := r.ready(t)
+		return status == http.StatusServiceUnavailable && strings.Contains(body.Reasons[0], "cannot apply")
+	})
+	m := next(t, bob.Client)
+	require.Equal(t, "CLOSED", m.Verb)
+	require.Contains(t, m.Text, "error: ")
+	o := options(t.TempDir())
+	over(database)(&o.Config)
+	_, err = relay.New(t.Context(), o)
+	require.ErrorContains(t, err, "read permissions")
 }
 
 func noteOf(t *testing.T, key, content string, tags ...nostr.Tag) *wire.Event {

@@ -13,6 +13,11 @@ var replicaMutants = []Mutant{
 		Suites: in("relay", "TestWhoLostTouchWithTheLogIsNotReady"),
 	},
 	{
+		Name: "ready-without-permissions", Promise: "O16", Says: "A balancer sends clients to a replica whose permissions stand still.",
+		Edit:   Edit{ready, "if c.stuck {", "if false {"},
+		Suites: in("relay", "TestWhoLostTouchWithTheLogIsNotReady"),
+	},
+	{
 		Name: "listener-away-untold", Promise: "O21", Says: "Nobody is told that a replica hears of others by its poll only.",
 		Edit:   Edit{ready, "if !c.hears {", "if false {"},
 		Suites: in("relay", "TestWhoLostTouchWithTheLogIsNotReady"),

@@ -22,6 +22,10 @@ func (f *Follower) Fresh() bool {
 	return maxLag == 0 || f.now().Sub(f.Confirmed()) <= maxLag
 }
 
+// Stuck reports whether the follower stands at a control row that it cannot apply. It
+// does not lock.
+func (f *Follower) Stuck() bool { return f.stuck.Load() }
+
 // Watch ends what rests on permissions as long as these are not Fresh, until ctx ends:
 // a read that hangs keeps Run from doing so.
 func (f *Follower) Watch(ctx context.Context) {
