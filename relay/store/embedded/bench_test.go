@@ -113,7 +113,9 @@ func BenchmarkQuery(b *testing.B) {
 	for from := 0; from < stored; from += 1000 {
 		batch := timeline(from, 1000)
 		s.Append(background, batch)
-		ids = append(ids, batch[500].Event.ID)
+		for i := range 10 {
+			ids = append(ids, batch[100*i].Event.ID)
+		}
 	}
 	authors := func(n int) (keys []string) {
 		for i := range n {
@@ -126,6 +128,13 @@ func BenchmarkQuery(b *testing.B) {
 		make func(i int) nostr.Filter
 	}{
 		{"id", func(i int) nostr.Filter { return nostr.Filter{IDs: []string{ids[i%len(ids)]}} }},
+		{"20 ids", func(i int) nostr.Filter {
+			f := nostr.Filter{}
+			for n := range 20 {
+				f.IDs = append(f.IDs, ids[(i+n*7)%len(ids)])
+			}
+			return f
+		}},
 		{"kind newest 100", func(int) nostr.Filter { return nostr.Filter{Kinds: []int{1}, Limit: 100} }},
 		{"kind newest 500", func(int) nostr.Filter { return nostr.Filter{Kinds: []int{1}, Limit: 500} }},
 		{"kind older 500", func(i int) nostr.Filter {

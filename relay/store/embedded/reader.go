@@ -18,7 +18,7 @@ const checkEvery = 64
 // firstRoom is for how many entries a stream makes room when it has its first.
 const firstRoom = 16
 
-// reader reads indexes and events of one snapshot through one iterator, which
+// reader reads ids, indexes and events of one snapshot through one iterator, which
 // its streams share. An iterator keeps memtables in memory that were written out
 // since, as a snapshot does not; so it must be released before a caller is waited
 // for. Not safe for concurrent use.
@@ -132,15 +132,8 @@ func (r *reader) mostBuffered() int {
 // position brings the iterator to where s goes on. It stands there already when
 // s was the last to use it.
 func (r *reader) position(ctx context.Context, s *stream) error {
-	if r.it == nil {
-		it, err := r.snap.NewIter(&pebble.IterOptions{
-			LowerBound: []byte{spaceTime},
-			UpperBound: []byte{spaceIndexEnd},
-		})
-		if err != nil {
-			return err
-		}
-		r.it = it
+	if err := r.open(); err != nil {
+		return err
 	}
 	if r.owner != s {
 		r.owner = s
@@ -150,6 +143,31 @@ func (r *reader) position(ctx context.Context, s *stream) error {
 		}
 	}
 	return r.it.Error()
+}
+
+// stored returns the position of the event with this id, 0 when none is stored.
+func (r *reader) stored(ctx context.Context, id [32]byte) (uint64, error) {
+	if err := r.open(); err != nil {
+		return 0, err
+	}
+	r.owner = nil
+	found := r.it.SeekPrefixGE(idKey(id))
+	if err := r.worked(ctx); err != nil {
+		return 0, err
+	}
+	if !found {
+		return 0, r.it.Error()
+	}
+	value, err := r.it.ValueAndErr()
+	return beUint64(value), err // empty: deleted or banned, and not stored
+}
+
+// open opens the iterator, unless it is open.
+func (r *reader) open() (err error) {
+	if r.it == nil {
+		r.it, err = r.snap.NewIter(&pebble.IterOptions{LowerBound: []byte{spaceID}, UpperBound: []byte{spaceIndexEnd}})
+	}
+	return err
 }
 
 // worked counts a piece of work; an error when the context has ended.

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"slices"
@@ -74,31 +75,32 @@ func (w *walk) follow(q *query, p plan) {
 	w.merge = newMerge(w.reader, p, q.window, want)
 }
 
-// byID returns the stored ones of these ids as a merge of one stream.
+// byID returns the stored ones of these ids as a merge of one stream. They are looked
+// up in the order of their keys, which for many is less work.
 func (r *reader) byID(ctx context.Context, ids []string) (*merge, error) {
-	found := &stream{ended: true}
+	keys := make([][32]byte, 0, len(ids))
 	for _, id := range ids {
-		if err := r.worked(ctx); err != nil {
-			return nil, err
+		if key, ok := decode32(id); ok {
+			keys = append(keys, key)
 		}
-		key, ok := decode32(id)
-		if !ok {
-			continue
-		}
-		value, ok, err := getValue(r.snap, idKey(key))
+	}
+	slices.SortFunc(keys, func(a, b [32]byte) int { return bytes.Compare(a[:], b[:]) })
+	found := &stream{ended: true, buf: make([]entry, 0, len(keys))}
+	for _, key := range keys {
+		position, err := r.stored(ctx, key)
 		if err != nil {
 			return nil, err
 		}
-		if !ok || len(value) == 0 {
+		if position == 0 {
 			continue
 		}
-		e, err := loadEvent(r.snap, r.cache, beUint64(value))
+		e, err := loadEvent(r.snap, r.cache, position)
 		if err != nil {
 			return nil, err
 		}
 		expires, _ := e.Expires()
 		found.buf = append(found.buf, entry{
-			at: uint64(e.CreatedAt), id: key, position: beUint64(value), kind: uint16(e.Kind), expires: expires,
+			at: uint64(e.CreatedAt), id: key, position: position, kind: uint16(e.Kind), expires: expires,
 		})
 	}
 	slices.SortFunc(found.buf, compareEntries)
