@@ -58,6 +58,9 @@ var (
 	_ access.Metrics     = (*metrics.Metrics)(nil)
 	_ manage.Store       = (*embedded.Store)(nil)
 	_ manage.Progress    = (*outbox.Follower)(nil)
+	_ manage.Letters     = (*outbox.Follower)(nil)
+	_ store.Letters      = (*embedded.Store)(nil)
+	_ store.Letters      = (*postgres.Store)(nil)
 	_ web.Manager        = (*manage.API)(nil)
 	_ web.Roster         = roster{}
 	_ store.Sessions     = (*postgres.Store)(nil)
@@ -146,15 +149,16 @@ type parts struct {
 	conns    *conn.Server
 }
 
-// build wires a relay over s. start is the log up to whose end may holds.
-func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions, start store.LogInfo, log *slog.Logger) *parts {
+// build wires a relay over s. name is that of this replica, start the log up to whose end
+// may holds.
+func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions, start store.LogInfo, name string, log *slog.Logger) *parts {
 	p := &parts{permissions: may, store: s, sessions: sessions(s), registry: registry.New(), index: index.New(), metrics: metrics.New()}
 	p.cut(access.CutterOptions{Connections: p.registry, Index: p.index, Metrics: p.metrics})
 	p.purge = newPurge(s, may.self, may.left, p.cutter, log)
 	may.left = nil
 	p.follower = outbox.New(outbox.Options{
 		Log: s, Index: p.index, Access: p.policy, Controls: p.purge, Metrics: p.metrics, Now: time.Now, Logger: log, Start: start.Head,
-		Readers: p.cutter, MaxLag: trustedFor(c),
+		Readers: p.cutter, MaxLag: trustedFor(c), Letters: lettersOf(s), Replica: name,
 	})
 	p.policy.Trust(p.follower.Fresh)
 	may.progress = p.follower
@@ -178,6 +182,12 @@ func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions,
 		Deferred:  func() int { return len(p.follower.Deferred()) },
 	})
 	return p
+}
+
+// lettersOf returns where dead letters are kept; every store of this program does so.
+func lettersOf(s store.Store) outbox.Letters {
+	l, _ := s.(outbox.Letters)
+	return l
 }
 
 // trustedFor returns for how long permissions are trusted without a look at the log. The
@@ -221,7 +231,7 @@ func (r *Relay) webOptions() web.Options {
 	p, verifier := r.parts, r.verifier()
 	return web.Options{
 		Config: r.current, Socket: p.conns, Gate: p.conns.Gate, Metrics: p.metrics.Handler(), Ready: r.readiness,
-		Manager:  manage.New(manage.Options{Access: p.policy, Mirrors: r.mirrorStatus, Store: p.store, Progress: p.follower, Now: time.Now, Logger: r.log}),
+		Manager:  manage.New(manage.Options{Access: p.policy, Mirrors: r.mirrorStatus, Store: p.store, Progress: p.follower, Letters: p.follower, Now: time.Now, Logger: r.log}),
 		Verifier: verifier, Roster: roster{p.sessions, r.current, p.book.Share}, API: r.publishers(verifier), Logger: r.log, Version: r.version, Self: r.key.public, Search: p.store.Searches(),
 		Log: p.positions,
 	}

@@ -75,7 +75,7 @@ func (r *Relay) open(ctx context.Context, s store.Store) (err error) {
 	r.warn(c)
 	r.config.Store(&c)
 	r.group = lifecycle.NewGroup(context.WithoutCancel(ctx))
-	r.parts = build(r.group, c, s, may, info, r.log)
+	r.parts = build(r.group, c, s, may, info, nodeName(c, listener.Addr().String()), r.log)
 	r.mirrors = r.makeMirrors()
 	r.listener = r.parts.conns.Guard(listener, r.sockets(descriptors(), c.Network.MaxConnections))
 	r.server = newHTTP(web.New(r.webOptions()), c.Network, r.log)

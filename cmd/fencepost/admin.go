@@ -19,7 +19,7 @@ import (
 type adminCommand struct {
 	keyFlag
 	URL    string   `arg:"" help:"The relay: ws://, wss://, http:// or https://."`
-	Method string   `arg:"" help:"A method of NIP-86; supportedmethods lists them."`
+	Method string   `arg:"" help:"A method of NIP-86; supportedmethods lists them. dead-letters list and dead-letters requeue POSITION are about events that could not be delivered."`
 	Params []string `arg:"" optional:"" help:"Its parameters: numbers, an npub, text, or JSON."`
 }
 
@@ -47,11 +47,15 @@ func (c *adminCommand) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	params := make([]any, len(c.Params))
-	for i, s := range c.Params {
+	method, words, err := c.spoken()
+	if err != nil {
+		return err
+	}
+	params := make([]any, len(words))
+	for i, s := range words {
 		params[i] = param(s)
 	}
-	body, err := json.Marshal(map[string]any{"method": c.Method, "params": params})
+	body, err := json.Marshal(map[string]any{"method": method, "params": params})
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Method, err)
 	}
@@ -60,6 +64,22 @@ func (c *adminCommand) Run(ctx context.Context, p *process) error {
 		return fmt.Errorf("%s: %w", c.Method, err)
 	}
 	return printResult(p.stdout, result)
+}
+
+// spoken returns the method that is called and its parameters: dead-letters is short
+// for two of them.
+func (c *adminCommand) spoken() (method string, params []string, err error) {
+	if c.Method != "dead-letters" {
+		return c.Method, c.Params, nil
+	}
+	switch {
+	case len(c.Params) == 1 && c.Params[0] == "list":
+		return "listdeadletters", nil, nil
+	case len(c.Params) == 2 && c.Params[0] == "requeue":
+		return "requeuedeadletter", c.Params[1:], nil
+	default:
+		return "", nil, errors.New("dead-letters is followed by list, or by requeue and a position")
+	}
 }
 
 // httpURL returns where a relay at a WebSocket URL is managed: the same place.

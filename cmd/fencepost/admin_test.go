@@ -68,6 +68,8 @@ func TestAdminSendsParametersAsWhatTheyAreAndPrintsTheResult(t *testing.T) {
 		`{"method":"listbannedpubkeys","params":[]}`:                          `{"result":[{"pubkey":"a", "reason":"<"},{"pubkey":"b"}]}`,
 		`{"method":"listallowedkinds","params":[]}`:                           `{"result":[]}`,
 		`{"method":"text","params":[]}`:                                       `{"result":"a line"}`,
+		`{"method":"listdeadletters","params":[]}`:                            `{"result":[{"position":7}]}`,
+		`{"method":"requeuedeadletter","params":[7]}`:                         `{"result":true}`,
 	})
 	for _, row := range []struct {
 		args []string
@@ -81,6 +83,8 @@ func TestAdminSendsParametersAsWhatTheyAreAndPrintsTheResult(t *testing.T) {
 		{[]string{"listbannedpubkeys"}, `{"pubkey":"a","reason":"<"}` + "\n" + `{"pubkey":"b"}` + "\n"},
 		{[]string{"listallowedkinds"}, ""},
 		{[]string{"text"}, "a line\n"},
+		{[]string{"dead-letters", "list"}, `{"position":7}` + "\n"},
+		{[]string{"dead-letters", "requeue", "7"}, "true\n"},
 	} {
 		for _, address := range []string{url, strings.Replace(url, "http", "ws", 1)} {
 			got := main.RunWith(t.Context(), nil, withSecret, append([]string{"admin", address}, row.args...)...)
@@ -104,6 +108,8 @@ func TestAdminFailsWithTheErrorOfTheRelay(t *testing.T) {
 	}{
 		{withSecret, []string{url, "refused"}, "refused: invalid: no such key"},
 		{withSecret, []string{url, "odd"}, "not that of a relay"},
+		{withSecret, []string{url, "dead-letters"}, "followed by list"},
+		{withSecret, []string{url, "dead-letters", "requeue"}, "followed by list"},
 		{withSecret, []string{url, "moved"}, "307 Temporary Redirect"},
 		{withSecret, []string{url, "other"}, "418"},
 		{withSecret, []string{strings.Replace(url, "127.0.0.1", "localhost", 1), "refused"}, "401 Unauthorized"},

@@ -52,6 +52,7 @@ func TestARelayThatHasLostItsLogShowsNothingPrivate(t *testing.T) {
 		requireClosed(t, w.client.Settle(), "x", wire.Failed)
 
 		requireClosed(t, w.open(reqGroup("x", pizza)), "x", wire.Failed)
+		requireClosed(t, w.open(reqGroup("x", pasta)), "x", wire.Failed) // nor does it say that there is nothing
 		requireClosed(t, w.open(`["COUNT","x",{"#h":["pizza"]}]`), "x", wire.Failed)
 		requireClosed(t, w.open(`["REQ","x",{}]`), "x", wire.Failed)
 		require.Equal(t, []string{"EVENT", "EOSE"}, verbs(t, w.open(req("y", 1))), "what is no secret is served")

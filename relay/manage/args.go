@@ -3,10 +3,13 @@ package manage
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"fencepost/relay/store"
 	"fencepost/relay/wire"
 )
 
@@ -106,6 +109,20 @@ func (a *args) number(most, usual int) (n int) {
 		a.wrong(what)
 	}
 	return n
+}
+
+// position returns a place in the log, a number that may stand in quotes.
+func (a *args) position() store.Position {
+	const what = "a position, a number from 1"
+	var raw json.RawMessage
+	if !a.next(&raw, false, what) {
+		return 0
+	}
+	n, err := strconv.ParseUint(strings.Trim(string(raw), `"`), 10, 63)
+	if err != nil || n == 0 {
+		a.wrong(what)
+	}
+	return store.Position(n)
 }
 
 func (a *args) claim() (claim string) {

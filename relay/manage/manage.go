@@ -27,11 +27,21 @@ type Progress interface {
 	Await(ctx context.Context, at store.Position) error
 }
 
+// Letters are the rows that replicas have given up to deliver.
+type Letters interface {
+	// DeadLetters returns up to max, also those of other replicas.
+	DeadLetters(ctx context.Context, max int) ([]store.DeadLetter, error)
+	// Requeue has a row of this replica tried again; store.ErrNoLetter when there is no
+	// such letter.
+	Requeue(ctx context.Context, at store.Position) error
+}
+
 // Options make an API. All but Mirrors must be set.
 type Options struct {
 	Access   *access.Policy
 	Store    Store
 	Progress Progress
+	Letters  Letters
 	Now      func() time.Time
 	Logger   *slog.Logger
 	Mirrors  func() any // what the relay's mirrors do, as JSON shows it; must not block; nil: there is no such method

@@ -42,7 +42,7 @@ func start(t *testing.T) *replica {
 		Self: self, Sign: func(e *nostr.Event) error { return e.Sign(relayKey) }, Now: time.Now,
 		Rules: access.Rules{Members: access.MembersWrite, Operator: key(1)},
 	})
-	r.api = manage.New(manage.Options{Mirrors: func() any { return []string{} }, Access: r.policy, Store: r, Progress: r, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	r.api = manage.New(manage.Options{Mirrors: func() any { return []string{} }, Access: r.policy, Store: r, Progress: r, Letters: r, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
 	return r
 }
 
@@ -193,7 +193,7 @@ func TestSupportedMethodsAreThoseThatCanBeCalled(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(got), &names))
 	require.NotContains(t, names, "supportedmethods")
 	require.IsIncreasing(t, names)
-	require.Len(t, names, 23)
+	require.Len(t, names, 25)
 	for _, name := range append(names, "supportedmethods") {
 		_, err := r.call(t, name, 1, 2, 3, 4)
 		requireRefused(t, err, wire.Invalid, "parameter", name)
@@ -239,6 +239,12 @@ func TestWrongParametersAreNamed(t *testing.T) {
 		{"createclaim", []any{1, 1e12}, "parameter 2 must be a number"},
 		{"createclaim", []any{1, 1, 1}, "at most 2 parameters"},
 		{"removeclaim", nil, "parameter 1 must be a claim"},
+		{"requeuedeadletter", nil, "parameter 1 must be a position"},
+		{"requeuedeadletter", []any{0}, "parameter 1 must be a position"},
+		{"requeuedeadletter", []any{-1}, "parameter 1 must be a position"},
+		{"requeuedeadletter", []any{"x"}, "parameter 1 must be a position"},
+		{"requeuedeadletter", []any{9}, "no dead letter at position 9"},
+		{"listdeadletters", []any{1}, "at most 0 parameters"},
 		{"listclaims", []any{1}, "at most 0 parameters"},
 	} {
 		_, err := r.call(t, row.method, row.params...)

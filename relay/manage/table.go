@@ -39,8 +39,8 @@ const (
 	aWeek   = 7 * 24 * 60 * 60
 )
 
-// table is every method. Those about claims and unlistkind are this relay's own,
-// and so is listmirrors, see New.
+// table is every method. Those about claims and dead letters, and unlistkind, are this
+// relay's own, and so is listmirrors, see New.
 func (a *API) table() map[string]method {
 	p := a.o.Access
 	return map[string]method{
@@ -78,6 +78,9 @@ func (a *API) table() map[string]method {
 		"listblockedips": list(func() []Address {
 			return entries(p.BlockedAddresses(), func(l access.Listed) Address { return Address{l.Value, l.Reason} })
 		}),
+
+		"listdeadletters":   a.deadLetters,
+		"requeuedeadletter": a.requeue,
 	}
 }
 

@@ -338,3 +338,38 @@ func TestRunEndsWithItsContextWhileTheLogIsBroken(t *testing.T) {
 		require.Equal(t, begin, time.Now(), "it does not wait for its back-off to end")
 	})
 }
+
+// O18: what the log holds is known as of the last read that reached its end.
+func TestConfirmedIsWhenTheEndOfTheLogWasLastSeen(t *testing.T) {
+	t.Parallel()
+	in(t, 0, func(t *testing.T, w *world) {
+		begin := time.Now()
+		require.Equal(t, begin, w.Confirmed())
+		stop := w.run(t)
+		defer stop()
+		after(time.Minute)
+		require.WithinDuration(t, time.Now(), w.Confirmed(), time.Second)
+		w.log.failing.Store(true)
+		broken := time.Now()
+		after(time.Minute)
+		require.WithinDuration(t, broken, w.Confirmed(), time.Second)
+		w.log.failing.Store(false)
+		after(10 * time.Second)
+		require.WithinDuration(t, time.Now(), w.Confirmed(), time.Second)
+	})
+}
+
+func TestAFullBatchConfirmsNothing(t *testing.T) {
+	t.Parallel()
+	in(t, 0, func(t *testing.T, w *world) {
+		begin := time.Now()
+		for n := range 257 {
+			w.commit(t, note(n, 1))
+		}
+		after(time.Second)
+		require.Equal(t, 256, w.step(t))
+		require.Equal(t, begin, w.Confirmed())
+		require.Equal(t, 1, w.step(t))
+		require.Equal(t, begin.Add(time.Second), w.Confirmed())
+	})
+}

@@ -12,12 +12,11 @@ import (
 	"fencepost/relay/wire"
 )
 
-// Letters keeps dead letters. Its methods may block.
+// Letters keeps dead letters; see store.Letters for the promises.
 type Letters interface {
-	// PutDeadLetter keeps l, in the place of an earlier one of its replica and row.
 	PutDeadLetter(ctx context.Context, l store.DeadLetter) error
-	// TakeDeadLetter forgets one, and reports whether there was one.
 	TakeDeadLetter(ctx context.Context, replica string, at store.Position) (bool, error)
+	DeadLetters(ctx context.Context, max int) ([]store.DeadLetter, error)
 }
 
 // Classes of errors in dead letters and metrics.
@@ -120,23 +119,29 @@ type requests struct {
 	waiting []store.Position
 }
 
-// ErrNoLetter is returned by Requeue when this replica has no such dead letter.
-var ErrNoLetter = errors.New("no such dead letter of this replica")
+// DeadLetters returns up to max dead letters, also those of other replicas that share
+// the database.
+func (f *Follower) DeadLetters(ctx context.Context, max int) ([]store.DeadLetter, error) {
+	if f.letters == nil {
+		return nil, nil
+	}
+	return f.letters.DeadLetters(ctx, max)
+}
 
 // Requeue forgets a dead letter of this replica and has its row tried again: it goes
 // to those live subscriptions that are older than the row, in the order of its
 // aggregate. A row that fails again becomes a dead letter again. It does not wait for
-// that. ErrNoLetter when there is none.
+// that. store.ErrNoLetter when there is none.
 func (f *Follower) Requeue(ctx context.Context, at store.Position) error {
 	if f.letters == nil {
-		return ErrNoLetter
+		return store.ErrNoLetter
 	}
 	found, err := f.letters.TakeDeadLetter(ctx, f.replica, at)
 	if err != nil {
 		return fmt.Errorf("take dead letter %d: %w", at, err)
 	}
 	if !found {
-		return ErrNoLetter
+		return store.ErrNoLetter
 	}
 	f.requests.add(at)
 	return nil

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/lifecycle"
-	"fencepost/relay/outbox"
 	"fencepost/relay/store"
 	"fencepost/relay/wire"
 )
@@ -38,6 +37,13 @@ func (l *letters) TakeDeadLetter(_ context.Context, replica string, at store.Pos
 		delete(l.kept, at)
 	}
 	return there, nil
+}
+
+func (l *letters) DeadLetters(context.Context, int) (out []store.DeadLetter, err error) {
+	for _, d := range l.kept {
+		out = append(out, d)
+	}
+	return out, nil
 }
 
 // unreadable is what a store tells of a row that it cannot read.
@@ -330,10 +336,10 @@ func TestARequeuedRowIsAppliedAgain(t *testing.T) {
 		w.commit(t, note(1, 1))
 		after(retried)
 		require.Equal(t, []string{"CLOSED"}, w.take(t))
-		require.ErrorIs(t, w.Requeue(t.Context(), 2), outbox.ErrNoLetter)
+		require.ErrorIs(t, w.Requeue(t.Context(), 2), store.ErrNoLetter)
 		newer := w.subscribe(t, "newer", 1)
 		require.NoError(t, w.Requeue(t.Context(), 1))
-		require.ErrorIs(t, w.Requeue(t.Context(), 1), outbox.ErrNoLetter, "it is being tried")
+		require.ErrorIs(t, w.Requeue(t.Context(), 1), store.ErrNoLetter, "it is being tried")
 		synctest.Wait()
 		require.Equal(t, []store.Position{1}, w.Deferred(), "it fails again")
 		delete(w.log.broken, 1)

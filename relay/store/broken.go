@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -27,15 +26,6 @@ type Broken struct {
 	Kind      int    // negative: unknown
 	PubKey    string // hex; empty: unknown
 	Aggregate string // as Entry.Aggregate has it; empty: unknown, or it stands alone
-}
-
-// DeadLetter is a row that a replica has given up to deliver.
-type DeadLetter struct {
-	Position Position
-	Replica  string
-	Attempts int
-	Class    string // of the error; nothing of the row itself
-	At       time.Time
 }
 
 // Salvage returns what body tells although it could not be decoded: anything that

@@ -16,14 +16,21 @@ type Request[F any] struct {
 	Found   []F              // what it selects
 	Keep    *store.Retention // of a trim; nil for the others
 	Now     time.Time        // the time of a trim
+	Letter  *LetterChange    // nil for the others
 	Bytes   int              // what it takes in memory, about
 
 	// Set by the writer before it calls Answered.
 	Outcomes []store.Outcome // one for each of Writes
-	Removed  int             // by a sweep or an erasure, rows that a trim has looked at
+	Removed  int             // by a sweep or an erasure, rows that a trim has looked at, dead letters that were taken
 	Err      error
 
 	done chan struct{} // closed by Answered
+}
+
+// LetterChange puts a dead letter, or takes it away.
+type LetterChange struct {
+	store.DeadLetter
+	Take bool
 }
 
 // Append returns the request of writes, which take about bytes in memory.

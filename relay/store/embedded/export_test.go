@@ -5,6 +5,9 @@ import (
 	"errors"
 	"math"
 
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"fencepost/relay/store"
 	"fencepost/relay/store/commit"
 	"fencepost/relay/wire"
@@ -168,4 +171,16 @@ func peakOf(ctx context.Context, s *Store, f *wire.Filter, q *query, p plan) (pe
 func LogRows(s *Store) (n int, err error) {
 	err = eachKey(s.engine.db, spaceLog, func(_, _ []byte) error { n++; return nil })
 	return n, err
+}
+
+// OverwriteRows changes rows of the log of a store that is closed.
+func OverwriteRows(fs vfs.FS, dir string, rows map[uint64][]byte) error {
+	db, err := pebble.Open(dir, &pebble.Options{FS: fs})
+	if err != nil {
+		return err
+	}
+	for position, row := range rows {
+		err = errors.Join(err, db.Set(logKey(position), row, pebble.Sync))
+	}
+	return errors.Join(err, db.Close())
 }

@@ -26,6 +26,7 @@ import (
 //	09 id(32)                                       empty: banned
 //	0a pubkey(32)                                   until(8): what Erase of it and this created_at selects is refused
 //	0b text(group) pubkey(32)                       empty: what Erase of the group selects, with this Self (zeros for none), is refused
+//	0c text(replica) position(8)                    attempts(4) microseconds(8) class: a dead letter
 //	0f pubkey(32) name                              state of the fence of a stream, as package fence encodes it
 //	10 newest(8) id(32)                             entry
 //	11 kind(2) newest(8) id(32)                     entry
@@ -60,6 +61,7 @@ const (
 	spaceBan     = 0x09
 	spaceVanish  = 0x0a
 	spaceGroup   = 0x0b
+	spaceLetter  = 0x0c
 	spaceFence   = 0x0f
 
 	spaceTime       = 0x10

@@ -80,6 +80,9 @@ func (s *Store) decide(t *txn, r *request) (err error) {
 	case r.Keep != nil:
 		r.Removed, err = t.trim(*r.Keep, r.Now)
 		return err
+	case r.Letter != nil:
+		r.Removed, err = t.letter(r.Letter)
+		return err
 	case r.Erasure != nil:
 		r.Removed, err = t.erase(r.Erasure, r.Found)
 		return err

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	sqlReadLog = `SELECT l.position, l.type, l.detail, coalesce(l.target, 0), l.prefix, coalesce(l.body, e.raw),
+	sqlReadLog = `SELECT l.position, l.version, l.type, l.detail, coalesce(l.target, 0), l.prefix, coalesce(l.body, e.raw),
 coalesce(e.kind, -1), e.pubkey, e.address FROM log l LEFT JOIN events e ON e.position = l.position AND l.type = 1
 WHERE l.position > $1 ORDER BY l.position LIMIT $2`
 
-	sqlReadControl = `SELECT l.position, l.type, l.detail, coalesce(l.target, 0), l.prefix, l.body
+	sqlReadControl = `SELECT l.position, l.version, l.type, l.detail, coalesce(l.target, 0), l.prefix, l.body
 FROM log l WHERE l.type = 5 AND l.position > $1 ORDER BY l.position LIMIT $2`
 
 	sqlFloor = `SELECT floor FROM log_head`
@@ -69,7 +69,7 @@ func (s *Store) readRows(ctx context.Context, sql string, after store.Position, 
 
 func collectRows(rows pgx.Rows) (out []store.Entry, err error) {
 	var r rawRow
-	_, err = pgx.ForEachRow(rows, []any{&r.position, &r.kind, &r.detail, &r.target, &r.prefix, &r.body}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&r.position, &r.version, &r.kind, &r.detail, &r.target, &r.prefix, &r.body}, func() error {
 		e, err := r.decode(nil)
 		out = append(out, e)
 		return err
@@ -81,7 +81,7 @@ func collectRows(rows pgx.Rows) (out []store.Entry, err error) {
 func collectLog(rows pgx.Rows) (out []store.Entry, err error) {
 	var r rawRow
 	var t routing
-	to := []any{&r.position, &r.kind, &r.detail, &r.target, &r.prefix, &r.body, &t.kind, &t.pubkey, &t.address}
+	to := []any{&r.position, &r.version, &r.kind, &r.detail, &r.target, &r.prefix, &r.body, &t.kind, &t.pubkey, &t.address}
 	_, err = pgx.ForEachRow(rows, to, func() error {
 		e, err := r.decode(nil)
 		if err != nil {

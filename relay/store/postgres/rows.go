@@ -42,9 +42,13 @@ func controlBody(c *store.Control) []byte {
 	return append(row, c.Data...)
 }
 
+// rowVersion is the form of rows that this program knows.
+const rowVersion = 1
+
 // rawRow is a log row as the database has it; body is the wire form of a stored event.
 type rawRow struct {
 	position int64
+	version  int16
 	kind     int16
 	detail   int16
 	target   int64
@@ -55,6 +59,9 @@ type rawRow struct {
 // decode makes the entry; known is its event when that is decoded already.
 func (r *rawRow) decode(known *wire.Event) (store.Entry, error) {
 	e := store.Entry{Position: store.Position(r.position), Type: store.EntryType(r.kind)}
+	if r.version > rowVersion || e.Type > store.EntryControl {
+		return e, fmt.Errorf("log row %d: %w", r.position, store.ErrNewer)
+	}
 	var err error
 	switch copy(e.Prefix[:], r.prefix); e.Type {
 	case store.EntryEvent, store.EntryEphemeral:
@@ -89,11 +96,10 @@ type routing struct {
 func (r *rawRow) broken(err error, t *routing) store.Entry {
 	e := store.Entry{Position: store.Position(r.position), Type: store.EntryType(r.kind)}
 	copy(e.Prefix[:], r.prefix)
-	why := store.ErrDamaged
-	if e.Type > store.EntryControl {
-		why = store.ErrNewer
+	if !errors.Is(err, store.ErrNewer) {
+		err = fmt.Errorf("%w: %w", store.ErrDamaged, err)
 	}
-	e.Broken = store.Salvage(fmt.Errorf("%w: %w", why, err), r.body)
+	e.Broken = store.Salvage(err, r.body)
 	if t.kind >= 0 {
 		e.Broken.Kind, e.Broken.PubKey = t.kind, hex.EncodeToString(t.pubkey)
 		if len(t.address) > 0 {

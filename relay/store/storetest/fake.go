@@ -39,6 +39,8 @@ type Fake struct {
 	// +checklocks:mu
 	moments []store.Moment // for retention by age
 	// +checklocks:mu
+	letters []store.DeadLetter // by replica and position
+	// +checklocks:mu
 	closed bool
 }
 
