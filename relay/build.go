@@ -10,6 +10,8 @@ import (
 
 	"fencepost/handlers"
 	"fencepost/lifecycle"
+	"fencepost/lifecycle/fence/dapr"
+	"fencepost/lifecycle/fence/kv"
 	"fencepost/registry"
 	"fencepost/registry/index"
 	"fencepost/registry/session"
@@ -26,6 +28,7 @@ import (
 	"fencepost/relay/store/postgres"
 	"fencepost/relay/store/transfer"
 	"fencepost/relay/web"
+	"fencepost/relay/web/nip98"
 	"fencepost/relay/wire"
 )
 
@@ -69,6 +72,10 @@ var (
 	_ conn.Session       = (*handlers.Session)(nil)
 	_ publish.Store      = (*embedded.Store)(nil)
 	_ publish.Submitter  = (*handlers.Handlers)(nil)
+	_ publish.Engine     = (*kv.Engine)(nil)
+	_ kv.KV              = (*dapr.Client)(nil)
+	_ kv.Sink            = (*publish.Sink)(nil)
+	_ nip98.Ledger       = (*postgres.Store)(nil)
 )
 
 // patience is how long a start waits for a database that does not answer.

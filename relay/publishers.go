@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"time"
 
+	"fencepost/lifecycle/fence/dapr"
+	"fencepost/lifecycle/fence/kv"
 	"fencepost/relay/publish"
 	"fencepost/relay/web/nip98"
 )
@@ -26,9 +28,23 @@ func (r *Relay) verifier() *nip98.Verifier {
 
 // publishers serves those who publish by HTTP under a fence.
 func (r *Relay) publishers(v *nip98.Verifier) http.Handler {
-	p := r.parts
 	return publish.New(publish.Options{
-		Engine: publish.NewNative(p.store, p.handlers), Verifier: v, MayHold: p.policy.MayHold, Logger: r.log,
+		Engine: r.fences(), Verifier: v, MayHold: r.parts.policy.MayHold, Logger: r.log,
 		MaxBody: func() int64 { return int64(r.current().WebSocket.MaxMessage) + frameOverhead },
 	})
+}
+
+// fences keeps the fences of publishers: in the store, or beside it where a sidecar is
+// named, whose sweep runs as long as the relay.
+func (r *Relay) fences() publish.Engine {
+	p, c := r.parts, r.started.Publishers
+	if c.DaprURL == "" {
+		return publish.NewNative(p.store, p.handlers)
+	}
+	e := kv.New(kv.Options{
+		KV:   dapr.New(dapr.Options{URL: c.DaprURL, Store: c.DaprStore, Token: c.DaprToken.Reveal()}),
+		Sink: publish.NewSink(p.store, p.handlers), Now: time.Now, Logger: r.log,
+	})
+	r.group.Go("fences", e.Run)
+	return e
 }

@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/stretchr/testify/require"
 
+	"fencepost/regress/dapr"
+	"fencepost/relay/config"
 	"fencepost/relay/web/nip98"
 )
 
@@ -68,4 +71,33 @@ func TestAFencedPublisherIsHeardByEverybody(t *testing.T) {
 	status, got = r.publishes(t, "POST", "/api/publishers/s/frames", map[string]any{"token": token, "event": protected})
 	require.Equal(t, http.StatusUnprocessableEntity, status, got)
 	require.Contains(t, got["message"], "restricted: ")
+}
+
+// With a sidecar the fences stand beside the store, and what is published is in the store.
+func TestFencesCanStandBesideTheStore(t *testing.T) {
+	t.Parallel()
+	m := dapr.NewMemory(dapr.Redis)
+	sidecar := httptest.NewServer(dapr.Sidecar(m))
+	t.Cleanup(sidecar.Close)
+	r := start(t, t.TempDir(), func(c *config.Config) { c.Publishers.DaprURL = sidecar.URL })
+	const token = "a token of the first owner"
+	status, got := r.publishes(t, "POST", "/api/publishers/s/fence", map[string]any{"new_token": token, "active": true})
+	require.Equal(t, 200, status, got)
+	ev := note(t, "by HTTP")
+	frame := map[string]any{"token": token, "event": json.RawMessage(ev.Raw())}
+	status, got = r.publishes(t, "POST", "/api/publishers/s/frames", frame)
+	require.Equal(t, 200, status, got)
+	require.EqualValues(t, 1, got["number"])
+	require.Equal(t, 1, m.Keys("stream-"))
+	status, got = r.publishes(t, "POST", "/api/publishers/s/frames", frame)
+	require.Equal(t, 200, status, got)
+	require.Equal(t, true, got["duplicate"])
+	protected := nostr.Event{Kind: 1, CreatedAt: nostr.Now(), Tags: nostr.Tags{{"-"}}}
+	require.NoError(t, protected.Sign("0000000000000000000000000000000000000000000000000000000000000008"))
+	status, got = r.publishes(t, "POST", "/api/publishers/s/frames", map[string]any{"token": token, "event": protected})
+	require.Equal(t, http.StatusUnprocessableEntity, status, got)
+	c := r.dial(t)
+	send(t, c, `["REQ","all",{"kinds":[1]}]`)
+	require.Equal(t, ev.ID, next(t, c).Event.ID)
+	require.Equal(t, "EOSE", next(t, c).Verb)
 }

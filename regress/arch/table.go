@@ -40,7 +40,7 @@ var Table = []Row{
 	{"relay/access/group", append([]string{"relay/access/control"}, connections...), "NIP-29"},
 	{"relay/access/control", nil, "the language of control rows"},
 	{"relay/manage", append([]string{"relay/access"}, vocabulary...), "what the operator asks for; between web and access"},
-	{"relay/publish", append([]string{"relay/web/nip98"}, fenced...), "HTTP side of fenced publishers"},
+	{"relay/publish", append([]string{"relay/web/nip98", "lifecycle/fence/kv"}, fenced...), "HTTP side of fenced publishers"},
 	{"relay/web", append([]string{"relay/config", "relay/web/nip98"}, connections...), ""},
 	{"relay/web/nip98", []string{"relay/wire"}, "authentication of HTTP requests, both sides"},
 	{"relay/store/embedded", append([]string{"relay/store/commit"}, fenced...), ""},

@@ -26,6 +26,7 @@ type Config struct {
 	Access        Access
 	Retention     Retention
 	Presence      Presence
+	Publishers    Publishers
 	Store         Store
 	Mirrors       []Mirror // [[mirror]], not in the table of keys
 }
@@ -129,6 +130,14 @@ type Presence struct {
 
 // PresenceEvery is how often a process reports its sessions.
 const PresenceEvery = 5 * time.Second
+
+// Publishers is where the fences of publishers are kept: in the relay's own store, or
+// beside it when a Dapr sidecar has a URL.
+type Publishers struct {
+	DaprURL   string // "" for the relay's own store
+	DaprStore string // name of the state component
+	DaprToken Secret // of the sidecar's API, or ""
+}
 
 // Groups is NIP-29.
 type Groups struct {

@@ -91,6 +91,9 @@ var other = map[string][2]string{
 	"presence.node":                       {"eu-1", `"eu-1"`},
 	"presence.idle":                       {"30s", `"30s"`},
 	"presence.stale":                      {"3m", `"3m"`},
+	"publishers.dapr_url":                 {"http://127.0.0.1:3500", `"http://127.0.0.1:3500"`},
+	"publishers.dapr_store":               {"fences", `"fences"`},
+	"publishers.dapr_token":               {"hunter2", `"hunter2"`},
 	"store.cache":                         {"1GiB", `"1GiB"`},
 	"store.postgres.url":                  {"postgres://a:hunter2@b/c", `"postgres://a:hunter2@b/c"`},
 	"store.postgres.max_conns":            {"3", "3"},
@@ -159,6 +162,9 @@ func requirePrintsBack(t *testing.T, c config.Config) {
 	if url := c.Store.Postgres.URL.Reveal(); url != "" {
 		require.NotContains(t, text, url)
 		text = strings.Replace(text, `url = "***"`, "url = "+config.Literal(&url), 1)
+	}
+	if token := c.Publishers.DaprToken.Reveal(); token != "" {
+		text = strings.Replace(text, `dapr_token = "***"`, "dapr_token = "+config.Literal(&token), 1)
 	}
 	again, err := config.Parse(text)
 	require.NoError(t, err, text)

@@ -77,9 +77,10 @@ func Default() Config {
 			MaxFrame:    64 * KiB,
 			IdleTimeout: time.Minute,
 		},
-		Access:    Access{MaxLag: 5 * time.Second},
-		Retention: Retention{Age: 30 * 24 * time.Hour, Rows: 10_000_000},
-		Presence:  Presence{Idle: time.Minute, Stale: 2 * time.Minute},
-		Store:     Store{Cache: 0, Postgres: Postgres{MaxConns: 16}}, // the cache is chosen by the machine
+		Access:     Access{MaxLag: 5 * time.Second},
+		Retention:  Retention{Age: 30 * 24 * time.Hour, Rows: 10_000_000},
+		Presence:   Presence{Idle: time.Minute, Stale: 2 * time.Minute},
+		Publishers: Publishers{DaprStore: "statestore"},
+		Store:      Store{Cache: 0, Postgres: Postgres{MaxConns: 16}}, // the cache is chosen by the machine
 	}
 }

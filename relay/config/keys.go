@@ -139,6 +139,10 @@ var keys = []key{
 	{"presence.idle", "how long a client that sends nothing counts as online", atOnce, func(c *Config) any { return &c.Presence.Idle }, timeout},
 	{"presence.stale", "how long a process may be silent before its users count as stale, which is longer than presence.idle", atOnce, func(c *Config) any { return &c.Presence.Stale }, number{min: int64(2 * PresenceEvery), why: "a process reports every 5 seconds"}},
 
+	{"publishers.dapr_url", "URL of a Dapr sidecar whose state store keeps the fences of publishers; empty: the relay's own store", atRestart, func(c *Config) any { return &c.Publishers.DaprURL }, text(checkLink)},
+	{"publishers.dapr_store", "name of the sidecar's state component", atRestart, func(c *Config) any { return &c.Publishers.DaprStore }, text(notEmpty)},
+	{"publishers.dapr_token", "token of the sidecar's API", atRestart, func(c *Config) any { return &c.Publishers.DaprToken }, secret(anything)},
+
 	{"store.cache", "memory for what was read: blocks and decoded events, half each; up to 128MiB for writing come on top; 0 is an eighth of the memory, 128MiB to 1GiB", atRestart, func(c *Config) any { return &c.Store.Cache }, orChosen{number{min: int64(MiB)}}},
 
 	{"store.postgres.url", "database of all replicas, postgres://user:password@host:port/database; empty: the embedded store", atRestart, func(c *Config) any { return &c.Store.Postgres.URL }, secret(checkDatabase)},

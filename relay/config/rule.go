@@ -79,6 +79,9 @@ type text func(string) string
 
 func (r text) check(field any) string { return r(*field.(*string)) }
 
+// anything has no rule.
+func anything(string) string { return "" }
+
 // secret is the rule of a Secret. What it returns must not tell it.
 type secret func(string) string
 
