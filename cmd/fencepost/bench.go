@@ -36,6 +36,7 @@ type benchCommand struct {
 	Disk       string        `help:"Folder on the disk of the relay's data, to measure fsync and commits in; without one they are not measured." placeholder:"DIR"`
 	Limits     bool          `default:"true" negatable:"" help:"Measure the limits of the machine as well."`
 	Cache      string        `help:"Folder that keeps signed events; default: in the user's cache folder." placeholder:"DIR"`
+	Markdown   []string      `help:"Measure nothing: print the report in this file, which --json wrote, as a table in Markdown; a second file, of a run at a larger scale, says what has grown." placeholder:"FILE[,FILE]"`
 	Prepare    bool          `help:"Only sign the events that the same command line without this needs."`
 }
 
@@ -43,6 +44,9 @@ var errBench = errors.New("a relay did not do all of the work")
 
 // Run measures and prints, also what was measured before an interruption.
 func (c *benchCommand) Run(ctx context.Context, p *process) error {
+	if len(c.Markdown) > 0 {
+		return printMarkdown(p.stdout, c.Markdown)
+	}
 	o, err := c.options(p)
 	if err != nil {
 		return fmt.Errorf("bench: %w", err)
@@ -116,6 +120,25 @@ func (c *benchCommand) print(w io.Writer, report *bench.Report) error {
 		return err
 	}
 	return errors.Join(report.Print(w), os.WriteFile(c.JSON, data, 0o644))
+}
+
+// printMarkdown prints one report, or one and what has grown in the other.
+func printMarkdown(w io.Writer, files []string) error {
+	if len(files) > 2 {
+		return errors.New("bench: a table is of one report, or of two")
+	}
+	reports := make([]*bench.Report, 2)
+	for i, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("bench: %w", err)
+		}
+		reports[i] = new(bench.Report)
+		if err := json.Unmarshal(data, reports[i]); err != nil {
+			return fmt.Errorf("bench: report %s: %w", file, err)
+		}
+	}
+	return bench.Markdown(w, reports[0], reports[1])
 }
 
 // benchRows is for the help of --rows.

@@ -33,6 +33,11 @@ func TestBenchMeasuresARelay(t *testing.T) {
 	require.False(t, report.Failed())
 	require.Len(t, report.Rows, len(bench.RowNames())-1, "all but the memory of a process that is not known")
 
+	r = main.Run(t.Context(), strings.NewReader(""), "bench", "--markdown="+file+","+file)
+	require.Zero(t, r.Code, r.Stderr)
+	require.Contains(t, r.Stdout, "| row | figure | reached | bar | of the machine's limit | at scale 1 | cost of one |")
+	require.Contains(t, r.Stdout, "| 1.00 x |", "nothing has grown")
+
 	// What was published is there now.
 	r = main.Run(t.Context(), strings.NewReader(""), "bench", a, "--quick", "--rounds=1", "--rows=alone", "--no-limits",
 		"--cache="+filepath.Join(dir, "signed"), "--json=-")
@@ -54,6 +59,9 @@ func TestBenchCommandLine(t *testing.T) {
 		{[]string{"ws://x", "--rows=none"}, `bench: there is no row "none"`},
 		{[]string{"ws://x", "--rounds=0"}, "bench: rounds, scale and patience must be above zero"},
 		{[]string{"ws://x", "--pid=999999999"}, "bench: process 999999999"},
+		{[]string{"--markdown=" + dir + "/none"}, "bench: open " + dir + "/none"},
+		{[]string{"--markdown=bench_test.go"}, "bench: report bench_test.go: invalid character"},
+		{[]string{"--markdown=a,b,c"}, "bench: a table is of one report, or of two"},
 		{[]string{"ws://127.0.0.1:1", "--quick", "--rows=alone", "--no-limits"}, "a relay did not do all of the work"},
 	} {
 		r := main.Run(t.Context(), strings.NewReader(""), append([]string{"bench", "--cache=" + dir}, tc.args...)...)
