@@ -10,6 +10,10 @@ import (
 	"fencepost/relay/wire"
 )
 
+// maxPage is how many events a page asks for. A relay gives less where its own limit is
+// lower; more than that of one second cannot be fetched.
+const maxPage = 5000
+
 // fetch gives the keeper everything that is stored, and drops what is not.
 func (s *syncing) fetch(ctx context.Context) error {
 	have := make(map[string]struct{})
@@ -48,7 +52,7 @@ func (s *syncing) fetch(ctx context.Context) error {
 // is left.
 func (s *syncing) page(ctx context.Context, until *nostr.Timestamp) (page []*wire.Event, all bool, err error) {
 	f := s.Filter.Filter
-	f.Until = until
+	f.Until, f.Limit = until, maxPage
 	sub := s.newSub()
 	if err := s.Send(ctx, wire.AppendReq(nil, sub, []*wire.Filter{wire.NewFilter(f)})); err != nil {
 		return nil, false, err
