@@ -13,6 +13,8 @@
 //	kill      SIGKILL, SIGTERM and SIGHUP of a real process
 //	postgres  a real PostgreSQL, and a proxy that spoils the way to it
 //	cluster   several real processes over one database, under faults
+//	fences    six writer processes on one stream; processes killed at pause points
+//	dapr      stands in for a Dapr sidecar
 //	conformance  the protocol by URL, and real clients from npm
 //	browser   headless Chromium
 //	arch      the house: imports, sizes, forbidden words
@@ -40,6 +42,15 @@
 //	E1  OK comes after the commit               suites/order_test.go
 //	E2  one transaction for event and effects   relay/store/storetest
 //	E3  the follower delays and drops nothing   suites/failure_test.go
+//	P1  one of many claims wins                 lifecycle/fence, relay/store/storetest, fences
+//	P3  a token is good until it is replaced    lifecycle/fence, suites/fenced_test.go
+//	P5  a lost claim costs one lease            fences/crash_test.go
+//	P6  an owner that was replaced is refused   suites/fenced_test.go, relay/store/postgres, lifecycle/fence/kv, fences
+//	P7  admission is one write                  lifecycle/fence/kv, fences/crash_test.go
+//	P8  one order over all owners               relay/store/storetest, lifecycle/fence/kv, fences
+//	P9 to P13  fences beside the store          lifecycle/fence/kv
+//	P14 the clock of the database               relay/store/postgres
+//	P16 published twice, admitted once          relay/store/storetest, handlers, relay/publish
 //	R1  a resume is exact, then live            suites/changes_test.go
 //	R2  retention is a resync, never a hole     suites/changes_slow_test.go
 //	R3  other histories are found               suites/changes_slow_test.go, handlers/changes_test.go

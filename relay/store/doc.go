@@ -16,6 +16,10 @@
 // Search (NIP-50) is by words, which package wire cuts: a store that Searches finds
 // exactly what wire.Filter.Matches says, best first.
 //
+// A write may be a frame of a publisher's stream, or change the fence of one (Fence):
+// the fence is looked at and changed in the commit of the write, by a clock that all
+// processes over one store share.
+//
 // Package storetest has the suite that every implementation passes, and an
 // in-memory fake that passes it as well.
 package store

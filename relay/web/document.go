@@ -152,6 +152,7 @@ func SupportedNIPs(c config.Config, search bool) []int {
 		62, // requests to vanish
 		67, // EOSE says whether there is more
 		70, // protected events
+		98, // signed requests, of publishers and of the operator
 	}
 	if c.Events.MinPoW > 0 {
 		nips = append(nips, 13)
@@ -169,7 +170,7 @@ func SupportedNIPs(c config.Config, search bool) []int {
 		nips = append(nips, 77) // negotiations
 	}
 	if c.Relay.PubKey != "" {
-		nips = append(nips, 86, 98) // management by the operator
+		nips = append(nips, 86) // management by the operator
 	}
 	slices.Sort(nips)
 	return nips

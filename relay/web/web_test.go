@@ -185,7 +185,7 @@ func TestDocumentFollowsTheConfiguration(t *testing.T) {
 	require.Equal(t, "Accept", resp.Header.Get("Vary"))
 	require.JSONEq(t, `{
 		"name": "Fencepost", "description": "A Nostr relay", "self": "`+self+`", "version": "1.2.3",
-		"supported_nips": [1, 9, 11, 17, 29, 40, 42, 45, 56, 59, 62, 67, 70, 77], "nip29": {
+		"supported_nips": [1, 9, 11, 17, 29, 40, 42, 45, 56, 59, 62, 67, 70, 77, 98], "nip29": {
 			"subgroups": true, "max_groups": 10000, "max_groups_per_key": 100, "max_members": 100000, "max_pins": 100, "max_event_age": 3600
 		},
 		"limitation": {
