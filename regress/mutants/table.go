@@ -8,5 +8,6 @@ func Table() []Mutant {
 		handleMutants, grantMutants, connMutants, laneMutants, reqMutants, eventMutants, fanoutMutants,
 		wireMutants, storeMutants, queryMutants, socketMutants, operatorMutants, accessMutants, groupMutants,
 		revokeMutants, feedMutants, transferMutants, replicaMutants, deferredMutants, postgresMutants, retentionMutants, presenceMutants, fenceMutants, kvMutants, negMutants,
+		mirrorMutants,
 	)
 }

@@ -41,6 +41,7 @@ func (c *Cursor) beginUp(spec *Spec, info store.LogInfo, now int64) {
 		return
 	}
 	switch {
+	case c.Owed > 0: // more than what was stored since
 	case !first:
 		c.Owed = max(1, c.SentAt-int64(Overlap.Seconds())+1)
 	case spec.Start != Now:

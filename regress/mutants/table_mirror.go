@@ -1,0 +1,45 @@
+package mutants
+
+// mirrorMutants remove the fences of mirrors (P1, P6, P8).
+var mirrorMutants = []Mutant{
+	{
+		Name: "mirror-event-unfenced", Promise: "P6", Says: "Events are taken in without a look at the fence.",
+		Edit:   Edit{"relay/mirror/down.go", "&store.Fence{Stream: s.stream, Token: s.token})", "nil)"},
+		Suites: in("relay/mirror", "TestAPausedOwnerAdmitsNothingAfterItsSuccessor"),
+	},
+	{
+		Name: "mirror-goes-on", Promise: "P6", Says: "Who has lost a mirror goes on working.",
+		Edit:   Edit{"relay/mirror/mirror.go", "\th.group.Cancel()\n\treturn true", "\treturn true"},
+		Suites: in("relay/mirror", "TestAPausedOwnerAdmitsNothingAfterItsSuccessor"),
+	},
+	{
+		Name: "mirror-cursor-not-kept", Promise: "P8", Says: "A successor begins anew.",
+		Edit:   Edit{"relay/mirror/mirror.go", ", Cursor: h.at.get().encode()}", "}"},
+		Suites: in("relay/mirror", "TestASuccessorGoesOnWhereTheOwnerWas"),
+	},
+	{
+		Name: "mirror-not-given-up", Promise: "P5", Says: "An owner that ends in order leaves its lease behind.",
+		Edit:   Edit{"relay/mirror/mirror.go", "\tif err == nil {\n\t\terr = h.write(ctx, &store.Fence{Stream: h.stream, Change:", "\tif false {\n\t\terr = h.write(ctx, &store.Fence{Stream: h.stream, Change:"},
+		Suites: in("relay/mirror", "TestAnOwnerThatEndsGivesTheStreamUp"),
+	},
+	{
+		Name: "mirror-believes-upstream", Promise: "P15", Says: "Private events go up.",
+		Edit:   Edit{"relay/mirror/up.go", " || !s.opt.Public(ev)", ""},
+		Suites: in("relay/mirror", "TestAnUpstreamThatRefuses"),
+	},
+	{
+		Name: "mirror-skips-what-fails", Promise: "P10", Says: "An event that failed upstream is not tried again.",
+		Edit:   Edit{"relay/mirror/up.go", "case verdict == later && try < maxTries || verdict == slower:", "case verdict == slower:"},
+		Suites: in("relay/mirror", "TestAnUpstreamThatRefuses"),
+	},
+	{
+		Name: "mirror-hides-a-gap", Promise: "R2", Says: "A position that the log has lost is gone on from.",
+		Edit:   Edit{"relay/mirror/up.go", "c.Sent+1 >= info.Floor && c.Sent <= info.Head", "true"},
+		Suites: in("relay/mirror", "TestWhereTheLogIsFollowedFrom"),
+	},
+	{
+		Name: "mirror-page-cuts-a-second", Promise: "P8", Says: "A page that ends within a second loses the rest of it.",
+		Edit:   Edit{"relay/mirror/page.go", "\t\t\tuntil = oldest\n\t\t\tclear(seen)", "\t\t\tuntil = oldest - 1\n\t\t\tclear(seen)"},
+		Suites: in("relay/mirror", "TestPagesLoseNothingOfASecond"),
+	},
+}
