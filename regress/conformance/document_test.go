@@ -91,7 +91,7 @@ func TestSupportedNIPsFollowTheConfiguration(t *testing.T) {
 	require.Contains(t, plain.SupportedNIPs, 1)
 	require.Contains(t, plain.SupportedNIPs, 11)
 	if *urlFlag == "" {
-		require.Equal(t, []int{1, 9, 11, 17, 29, 40, 42, 45, 56, 59, 62, 67, 70}, plain.SupportedNIPs)
+		require.Equal(t, []int{1, 9, 11, 17, 29, 40, 42, 45, 56, 59, 62, 67, 70, 77, 98}, plain.SupportedNIPs)
 	}
 	require.Contains(t, strict.SupportedNIPs, 13)
 	require.Equal(t, false, plain.Limitation["auth_required"])
