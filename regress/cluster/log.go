@@ -30,8 +30,14 @@ func ReadLog(ctx context.Context, database string) (l *Log, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+	// Replicas may be writing still: both statements see one moment.
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, tx.Rollback(ctx)) }()
 	l = &Log{at: make(map[string]int64), rows: make(map[string]int)}
-	rows, err := conn.Query(ctx, `SELECT position, type::int, prefix FROM log ORDER BY position`)
+	rows, err := tx.Query(ctx, `SELECT position, type::int, prefix FROM log ORDER BY position`)
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +59,11 @@ func ReadLog(ctx context.Context, database string) (l *Log, err error) {
 		return nil, err
 	}
 	var head int64
-	if err := conn.QueryRow(ctx, `SELECT head FROM log_head`).Scan(&head); err != nil || head != l.Head {
-		return nil, fmt.Errorf("the head is %d and the log ends at %d: %w", head, l.Head, err)
+	if err := tx.QueryRow(ctx, `SELECT head FROM log_head`).Scan(&head); err != nil {
+		return nil, err
+	}
+	if head != l.Head {
+		return nil, fmt.Errorf("the head is %d and the log ends at %d", head, l.Head)
 	}
 	return l, nil
 }
