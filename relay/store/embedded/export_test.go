@@ -184,3 +184,9 @@ func OverwriteRows(fs vfs.FS, dir string, rows map[uint64][]byte) error {
 	}
 	return errors.Join(err, db.Close())
 }
+
+// WordKeys is how many keys the index of words has.
+func WordKeys(s *Store) (n int, err error) {
+	err = eachKey(s.engine.db, spaceWord, func(_, _ []byte) error { n++; return nil })
+	return n, err
+}

@@ -14,6 +14,7 @@ import (
 //	00 "head"                                       position(8) of the last log row
 //	00 "floor"                                      position(8) of the first log row; 1 without it
 //	00 "times"                                      position(8) time(8) of each store.Moment, oldest first
+//	00 "words"                                      done(1) position(8): how far the index of words is; without it there is none
 //	00 "copying"                                    done(1) token: how far a copy into this store is
 //	01 position(8)                                  log row, see row.go; below the floor those of stored events only
 //	02 id(32)                                       position(8) created_at(8) of a stored event; empty: not stored, and deleted by somebody or banned
@@ -33,6 +34,7 @@ import (
 //	12 pubkey(32) newest(8) id(32)                  entry
 //	13 pubkey(32) kind(2) newest(8) id(32)          entry
 //	14 letter(1) text(value) newest(8) id(32)       entry
+//	15 text(word) newest(8) id(32)                  entry, where Options.Search keeps an index of words
 //
 // So an append of a regular event needs one look-up: spaces 04 and 09 are asked
 // only for an id that space 02 marks. When an id with deletions of strangers is
@@ -69,7 +71,8 @@ const (
 	spaceAuthor     = 0x12
 	spaceAuthorKind = 0x13
 	spaceTag        = 0x14
-	spaceIndexEnd   = 0x15
+	spaceWord       = 0x15
+	spaceIndexEnd   = 0x16
 )
 
 const (
@@ -85,6 +88,7 @@ var (
 
 	keyFloor = append([]byte{spaceMeta}, "floor"...)
 	keyTimes = append([]byte{spaceMeta}, "times"...)
+	keyWords = append([]byte{spaceMeta}, "words"...)
 
 	keyCopying = append([]byte{spaceMeta}, "copying"...)
 )

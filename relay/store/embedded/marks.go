@@ -20,6 +20,7 @@ type marks struct {
 	groups  map[string]struct{}       // text(group), and text(group) self(32), of erased groups
 	control store.Position            // the newest control row, 0 for none
 	floor   store.Position            // the first row of the log
+	words   bool                      // the index of words is kept; not changed by commits
 }
 
 func newMarks() *marks {
@@ -35,8 +36,11 @@ func loadMarks(r pebble.Reader) (*marks, error) {
 	m := newMarks()
 	floor, err := loadFloor(r)
 	m.floor = floor
+	index, wordsErr := loadWords(r)
+	m.words = index.begun
 	return m, errors.Join(
 		err,
+		wordsErr,
 		eachKey(r, spaceControl, func(key, _ []byte) error {
 			m.control = store.Position(beUint64(key))
 			return nil

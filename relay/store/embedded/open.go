@@ -44,6 +44,9 @@ func open(fs vfs.FS, dir string, opt Options) (*Store, error) {
 	if err == nil && !opt.Copying {
 		err = refuseCopying(e)
 	}
+	if err == nil {
+		opt.Search, err = prepareWords(e, opt)
+	}
 	if err != nil {
 		return nil, errors.Join(err, e.close(), lock.Close())
 	}

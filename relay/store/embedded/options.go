@@ -20,6 +20,10 @@ type Options struct {
 	// share once more with the default of GOGC.
 	CacheBytes int64
 
+	// Search keeps an index of words (NIP-50). When it is turned on Open makes the index
+	// of what is stored; when it is turned off Open removes it.
+	Search bool
+
 	// MinFreeBytes is the free space of the folder's disk below which commits are
 	// refused, so that the database never meets a full disk itself; 128 MiB.
 	// Negative turns the check off.

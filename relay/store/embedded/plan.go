@@ -31,6 +31,7 @@ type query struct {
 	window  window
 	authors [][32]byte
 	kinds   []uint16
+	words   bool // the index of words can be asked
 }
 
 // newQuery returns not ok for a filter that no event can match.
@@ -91,6 +92,9 @@ func (q *query) candidates() (all []plan) {
 			all = append(all, q.byTag(name, values))
 		}
 	}
+	if q.words {
+		all = q.byWords()
+	}
 	tags := q.hasTags() || f.Searches() // what the entry does not decide
 	both := byAuthor && byKind && len(q.authors)*len(q.kinds) <= maxStreams
 	if both {
@@ -132,6 +136,18 @@ func (q *query) byTag(name string, values []string) plan {
 	}
 	p.exact = p.covered && q.filter.Kinds == nil
 	return p
+}
+
+// byWords returns a plan for each word; the events of one are looked at for the others.
+func (q *query) byWords() (all []plan) {
+	words := q.filter.Words()
+	for _, w := range words {
+		p := plan{prefixes: [][]byte{wordPrefix(nil, w)}}
+		p.covered = len(words) == 1 && q.filter.Authors == nil && !q.hasTags()
+		p.exact = p.covered && q.filter.Kinds == nil
+		all = append(all, p)
+	}
+	return all
 }
 
 func (q *query) hasTags() bool { return q.tagNames() > 0 }

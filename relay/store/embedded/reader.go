@@ -27,6 +27,7 @@ type reader struct {
 	snap  *pebble.Snapshot
 	cache *cache
 	now   int64 // Unix seconds that decide expiry
+	words bool  // there is an index of words
 
 	it      *pebble.Iterator // nil until it is needed
 	owner   *stream          // whose next entry the iterator stands at

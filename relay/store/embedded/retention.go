@@ -107,6 +107,3 @@ func appendMoments(dst []byte, moments []store.Moment) []byte {
 	}
 	return dst
 }
-
-// Searches implements store.Store: there is no index of words.
-func (s *Store) Searches() bool { return false }

@@ -17,6 +17,7 @@ const pauseAfter = 256
 type rows struct {
 	snapshot *snapshot
 	reader   *reader
+	ranking  *ranking
 	union    union
 	maxTotal int  // 0 is no bound
 	unasked  bool // a filter has a limit of 0
@@ -50,6 +51,14 @@ func (r *rows) Next(ctx context.Context, dst []store.Record, limit int) ([]store
 // hides more is looked for after the last page, not before it.
 func (r *rows) page(ctx context.Context, dst []store.Record, limit int) ([]store.Record, error) {
 	before, idle := len(dst), 0
+	searched := limit
+	if r.maxTotal > 0 {
+		searched = min(limit, r.maxTotal-r.given)
+	}
+	dst, err := r.ranking.next(ctx, dst, searched)
+	if r.given += len(dst) - before; err != nil || len(dst) > before {
+		return dst, err
+	}
 	for len(dst)-before < limit && (len(dst) == before || idle < pauseAfter) {
 		next, s, err := r.step(ctx)
 		if err != nil {
@@ -67,7 +76,10 @@ func (r *rows) page(ctx context.Context, dst []store.Record, limit int) ([]store
 	if len(dst) > before {
 		return dst, nil
 	}
-	var err error
+	if r.ranking.more || len(r.ranking.left) > 0 {
+		r.hint = wire.HintMore
+		return dst, io.EOF
+	}
 	if r.hint, err = r.union.hint(ctx); err != nil {
 		return dst, err
 	}

@@ -41,8 +41,21 @@ func (s *snapshot) Query(ctx context.Context, filters []*wire.Filter, opt store.
 		return nil, err
 	}
 	unasked := slices.ContainsFunc(filters, func(f *wire.Filter) bool { return opt.Limit(f) == 0 })
-	all := union{walks: walks, sight: s.sight(r, opt.Visible)}
-	return &rows{snapshot: s, reader: r, union: all, maxTotal: opt.MaxTotal, unasked: unasked}, nil
+	sight := s.sight(r, opt.Visible)
+	plain := walks
+	searches := &ranking{reader: r, sight: sight}
+	if r.words {
+		plain = nil
+		for _, w := range walks {
+			if w.filter.Searches() {
+				searches.walks = append(searches.walks, w)
+			} else {
+				plain = append(plain, w)
+			}
+		}
+	}
+	all := union{walks: plain, sight: sight, skip: searches.has}
+	return &rows{snapshot: s, reader: r, ranking: searches, union: all, maxTotal: opt.MaxTotal, unasked: unasked}, nil
 }
 
 // Count implements store.Snapshot. Events are read only where an index entry
@@ -177,7 +190,7 @@ func (s *snapshot) decode(it *pebble.Iterator, position uint64) (store.Entry, er
 }
 
 func (s *snapshot) newReader() *reader {
-	return &reader{snap: s.view.snap, cache: s.store.cache, now: s.store.opt.Now().Unix()}
+	return &reader{snap: s.view.snap, cache: s.store.cache, now: s.store.opt.Now().Unix(), words: s.store.Searches()}
 }
 
 func (s *snapshot) readyLocked(ctx context.Context) error {

@@ -21,6 +21,16 @@ func TestStoreKeepsTheContract(t *testing.T) {
 	})
 }
 
+func TestStoreThatSearchesKeepsTheContract(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
+		s, err := embedded.OpenFS(vfs.NewMem(), "data", embedded.Options{Now: now, Search: true})
+		require.NoError(t, err)
+		require.True(t, s.Searches())
+		return s
+	})
+}
+
 // Without a cache every event comes back from its row.
 func TestStoreKeepsTheContractOnDisk(t *testing.T) {
 	t.Parallel()
@@ -42,11 +52,13 @@ func TestCopiesAreTheSame(t *testing.T) {
 
 func TestStoreAgreesWithTheFake(t *testing.T) {
 	t.Parallel()
-	for name, cacheBytes := range map[string]int64{"cached": 0, "uncached": 1} {
+	for name, opt := range map[string]embedded.Options{"cached": {}, "uncached": {CacheBytes: 1}, "searching": {Search: true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			storetest.RunModel(t, func(t *testing.T, now func() time.Time) store.Store {
-				s, err := embedded.OpenFS(vfs.NewMem(), "data", embedded.Options{Now: now, CacheBytes: cacheBytes})
+				opt := opt
+				opt.Now = now
+				s, err := embedded.OpenFS(vfs.NewMem(), "data", opt)
 				require.NoError(t, err)
 				return s
 			})

@@ -176,6 +176,9 @@ func (t *txn) insert(r *record, position uint64) {
 	t.set(logKey(position), eventRow(store.EntryEvent, r.event))
 	t.decide(idKey(r.id), appendStored(position, r.at))
 	r.indexKeys(func(key []byte) { t.set(key, value) })
+	if t.marks.words {
+		r.wordKeys(func(key []byte) { t.set(key, value) })
+	}
 	if key := r.addressKey(spaceAddress); key != nil {
 		t.decide(key, appendVersion(position, r))
 	}
@@ -197,6 +200,9 @@ func (t *txn) remove(position uint64, kind store.VoidKind) error {
 	t.void(position, kind, store.PrefixOf(e))
 	t.decide(idKey(r.id), nil)
 	r.indexKeys(t.unset)
+	if t.marks.words {
+		r.wordKeys(t.unset)
+	}
 	if key := r.addressKey(spaceAddress); key != nil {
 		t.decide(key, nil)
 	}

@@ -11,7 +11,10 @@ import (
 type union struct {
 	walks []*walk
 	sight sight
+	skip  func(position uint64) bool // what is given out already; nil is nothing
 }
+
+func (u *union) skips(e *entry) bool { return u.skip != nil && u.skip(e.position) }
 
 // sight says whether a match is visible, nil that every one is. It sets the
 // match's event.
@@ -60,7 +63,7 @@ func (u *union) step(ctx context.Context) (found item, s state, err error) {
 			w.drop(visible)
 		}
 	}
-	if !visible {
+	if !visible || u.skips(&found.entry) {
 		return found, looked, nil
 	}
 	return found, matched, nil
@@ -109,10 +112,12 @@ func (u *union) hint(ctx context.Context) (wire.Hint, error) {
 		case err != nil:
 			return wire.HintUnknown, err
 		case open[i].has:
-			if visible, err := u.see(ctx, open[i]); err != nil || visible {
+			visible, err := u.see(ctx, open[i])
+			skipped := open[i].left > 0 && u.skips(&open[i].held.entry)
+			if err != nil || visible && !skipped {
 				return wire.HintMore, err
 			}
-			open[i].drop(false)
+			open[i].drop(visible)
 			hidden++
 		case front == nil:
 			open = append(open[:i], open[i+1:]...)

@@ -36,6 +36,7 @@ func unlimited(*wire.Filter) int { return math.MaxInt }
 func (r *reader) walks(ctx context.Context, filters []*wire.Filter, limit func(*wire.Filter) int) (all []*walk, err error) {
 	for _, f := range filters {
 		q, ok := newQuery(f)
+		q.words = r.words && f.Searches()
 		n := limit(f)
 		if !ok || n == 0 {
 			continue
