@@ -63,7 +63,7 @@ func (t *Talk) Fail(a Answer, text []byte) bool {
 }
 
 func (t *Talk) answerLocked(a Answer, f Frame) bool {
-	if t.ended { // race: NEG-CLOSE against the answer to NEG-OPEN
+	if t.ended {
 		a.dropLocked()
 		return false
 	}
@@ -116,7 +116,9 @@ func (t *Talk) judge() func() bool {
 
 // wanted reports whether a frame of the talk, which has this grant, is to be written: an
 // answer until the talk is over, a NEG-ERR until the client has ended it.
-func (t *Talk) wanted(g *Grant) bool { return !t.left && (g == t.own || !t.ended) }
+func (t *Talk) wanted(g *Grant) bool { // race: NEG-CLOSE against the answer to NEG-OPEN
+	return !t.left && (g == t.own || !t.ended)
+}
 
 // undecided reports whether f is an answer that does not rest on what it did.
 func (f Frame) undecided() bool { return f.kind == kindTalk && !f.grant.Holds() }

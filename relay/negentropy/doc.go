@@ -13,6 +13,5 @@
 // unescaped, and a fingerprint costs a walk over the range. Here every message is checked
 // while it is read, an error is all that a bad one causes, memory is bounded by the set and
 // by the limit of a frame, and a fingerprint costs one hash. In small frames its client
-// misses ids: what it sums up as the rest leaves out the range that did not fit. The tests
-// reconcile with go-nostr's client and server all the same.
+// misses ids. The tests reconcile with go-nostr's client and server all the same.
 package negentropy

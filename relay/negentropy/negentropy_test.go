@@ -96,6 +96,17 @@ func TestDifferenceIsExact(t *testing.T) {
 	})
 }
 
+// Messages are cut at every kind of place here.
+func TestNothingIsMissedInSmallFrames(t *testing.T) {
+	t.Parallel()
+	for n := 2000; n < 6000; n += 250 {
+		a, b := sides(rand.New(rand.NewPCG(uint64(n), 3)), n, 0.8, 0.1, 0.1)
+		c, _ := reconcile(t, a, b, negentropy.MinFrame, negentropy.MinFrame)
+		require.Equal(t, missing(a, b), sorted(c.Have), "%d items", n)
+		require.Equal(t, missing(b, a), sorted(c.Need), "%d items", n)
+	}
+}
+
 func TestFewDifferencesOfManyTakeFewRounds(t *testing.T) {
 	t.Parallel()
 	a, b := sides(rand.New(rand.NewPCG(1, 2)), 100_000, 0.9999, 0.00005, 0.00005)
@@ -208,6 +219,7 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 		"an unknown mode":               "61000003",
 		"half a fingerprint":            "61000001" + "0011223344556677",
 		"more ids than there are":       "61000002" + huge,
+		"ids whose bytes overflow":      "61000002" + "88" + strings.Repeat("80", 7) + "00",
 		"half an id":                    "6100000201" + strings.Repeat("00", 31),
 		"bounds that go back":           "61" + "8500" + "01ff" + "00" + "01" + "0100" + "00",
 		"something after infinity":      "61" + "0000" + "00" + "0500" + "00",
