@@ -96,7 +96,7 @@ func openStore(ctx context.Context, c config.Config, log *slog.Logger, copying b
 		}))
 	}
 	return opened(embedded.Open(c.Data, embedded.Options{
-		Now: time.Now, CacheBytes: int64(c.Store.CacheSize()), Logger: log, Copying: copying,
+		Now: time.Now, CacheBytes: int64(c.Store.CacheSize()), Search: c.Store.Search, Logger: log, Copying: copying,
 	}))
 }
 

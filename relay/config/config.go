@@ -173,6 +173,7 @@ type Retention struct {
 // has a URL.
 type Store struct {
 	Cache    Size // of the embedded store; 0 is chosen by the machine, see CacheSize
+	Search   bool // in the embedded store; that over PostgreSQL always searches
 	Postgres Postgres
 }
 

@@ -95,6 +95,7 @@ var other = map[string][2]string{
 	"publishers.dapr_store":               {"fences", `"fences"`},
 	"publishers.dapr_token":               {"hunter2", `"hunter2"`},
 	"store.cache":                         {"1GiB", `"1GiB"`},
+	"store.search":                        {"true", "true"},
 	"store.postgres.url":                  {"postgres://a:hunter2@b/c", `"postgres://a:hunter2@b/c"`},
 	"store.postgres.max_conns":            {"3", "3"},
 }

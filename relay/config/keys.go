@@ -144,6 +144,7 @@ var keys = []key{
 	{"publishers.dapr_token", "token of the sidecar's API", atRestart, func(c *Config) any { return &c.Publishers.DaprToken }, secret(anything)},
 
 	{"store.cache", "memory for what was read: blocks and decoded events, half each; up to 128MiB for writing come on top; 0 is an eighth of the memory, 128MiB to 1GiB", atRestart, func(c *Config) any { return &c.Store.Cache }, orChosen{number{min: int64(MiB)}}},
+	{"store.search", "serve search (NIP-50) from the embedded store, which takes two to three times as long for writing then; over PostgreSQL it is always served", atRestart, func(c *Config) any { return &c.Store.Search }, nil},
 
 	{"store.postgres.url", "database of all replicas, postgres://user:password@host:port/database; empty: the embedded store", atRestart, func(c *Config) any { return &c.Store.Postgres.URL }, secret(checkDatabase)},
 	{"store.postgres.max_conns", "connections of one replica for queries; seven more write, listen, notify and read the log", atRestart, func(c *Config) any { return &c.Store.Postgres.MaxConns }, number{min: 1, max: 10_000, why: "queries need one"}},
