@@ -78,9 +78,10 @@ func (p *Policy) isHiddenLocked(ev *wire.Event) bool {
 	return len(p.state.vanished) > 0 && p.hasVanishedLocked(ev)
 }
 
-// isUnservedLocked reports whether events of ev's kind are not served.
+// isUnservedLocked reports whether events of ev's kind are not served. The kind comes
+// first: nearly always it decides, and the key is elsewhere in memory.
 func (p *Policy) isUnservedLocked(ev *wire.Event) bool {
-	return ev.PubKey != p.self && !p.state.takes(ev.Kind)
+	return !p.state.takes(ev.Kind) && ev.PubKey != p.self
 }
 
 // hasVanishedLocked reports whether ev is erased or about to be by a request to
