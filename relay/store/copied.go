@@ -5,7 +5,11 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
+	"time"
+
+	"fencepost/lifecycle/fence"
 )
 
 // ErrCopy is the decision about a Copied that does not go on where the last one ended,
@@ -39,7 +43,8 @@ type Copying struct {
 type Mark struct {
 	Kind  MarkKind
 	Key   []byte
-	Until int64 // created_at in Unix seconds, of MarkAddress and MarkKey; 0 for the others
+	Until int64  // created_at in Unix seconds, of MarkAddress and MarkKey; 0 for the others
+	Value []byte // of MarkFence; nil for the others
 }
 
 // MarkKind says what a mark is about. Ids and public keys are their 32 bytes, text is
@@ -52,6 +57,7 @@ const (
 	MarkBan                         // id: banned
 	MarkKey                         // pubkey: what an Erasure of it and Until selects is refused
 	MarkGroup                       // text(group) pubkey: what an Erasure of it with this Self selects is refused; zeros for no Self
+	MarkFence                       // owner, name: the fence of a stream, as FenceMark makes it
 	markEnd
 )
 
@@ -84,6 +90,27 @@ func AddressKey(kind int, pubkey [32]byte, d string) []byte {
 	return AppendText(append(key, pubkey[:]...), d)
 }
 
+// FenceMark returns the mark of a fence that exists. Its lease begins anew where it is
+// copied to: nobody knows how long that takes.
+func FenceMark(stream fence.Stream, s fence.State) Mark {
+	key, _ := hex.DecodeString(stream.Owner) // Validate has seen that it is one
+	s.Until = time.Unix(0, 0)
+	return Mark{Kind: MarkFence, Key: append(key, stream.Name...), Value: s.Append(nil)}
+}
+
+// Fence returns what FenceMark was given, with a lease that begins at now.
+func (m Mark) Fence(now time.Time) (stream fence.Stream, s fence.State, err error) {
+	if len(m.Key) <= 32 {
+		return stream, s, errCopied
+	}
+	stream = fence.Stream{Owner: hex.EncodeToString(m.Key[:32]), Name: string(m.Key[32:])}
+	if err := stream.Validate(); err != nil {
+		return stream, s, err
+	}
+	s, err = fence.Decode(m.Value)
+	return stream, s.Renewed(now), err
+}
+
 // validate returns an error for what no store holds.
 func (c *Copied) validate() error {
 	if c.After.Token == "" || c.Before.Done {
@@ -113,6 +140,9 @@ func (m Mark) wellFormed() bool {
 		return len(m.Key) == 64
 	case MarkAddress:
 		return len(m.Key) > 2+32 && isText(m.Key[2+32:])
+	case MarkFence:
+		_, _, err := m.Fence(time.Time{})
+		return err == nil
 	case MarkGroup:
 		return len(m.Key) > 32 && isText(m.Key[:len(m.Key)-32])
 	default:

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"fencepost/lifecycle/fence"
 	"fencepost/relay/store"
 )
 
@@ -74,6 +76,12 @@ func (t *txn) mark(m store.Mark) error {
 	case store.MarkKey:
 		t.set(append([]byte{spaceVanish}, m.Key...), binary.BigEndian.AppendUint64(nil, uint64(m.Until)))
 		t.fresh.keys[[32]byte(m.Key)] = m.Until
+	case store.MarkFence:
+		stream, state, err := m.Fence(t.now)
+		if err != nil {
+			return err
+		}
+		t.decide(fenceKey(stream), state.Append(nil))
 	case store.MarkGroup:
 		t.set(append([]byte{spaceGroup}, m.Key...), nil)
 		t.fresh.addGroup(m.Key)
@@ -198,6 +206,7 @@ var markSpaces = [...]struct {
 	{store.MarkBan, spaceBan},
 	{store.MarkKey, spaceVanish},
 	{store.MarkGroup, spaceGroup},
+	{store.MarkFence, spaceFence},
 }
 
 func (s *snapshot) get(ctx context.Context, key []byte) (value []byte, ok bool, err error) {
@@ -238,13 +247,30 @@ func (s *snapshot) readMarks(ctx context.Context, kind store.MarkKind, from []by
 	}
 	err = s.each(ctx, from, []byte{from[0] + 1}, func(key, value []byte) (more bool, err error) {
 		m := store.Mark{Kind: kind, Key: bytes.Clone(key[1:])}
-		if kind == store.MarkAddress || kind == store.MarkKey {
+		switch kind {
+		case store.MarkAddress, store.MarkKey:
 			m.Until = int64(beUint64(value))
+		case store.MarkFence:
+			if m, err = fenceMark(m.Key, value); err != nil {
+				return false, err
+			}
 		}
 		marks = append(marks, m)
 		return len(marks) < limit, nil
 	})
 	return marks, err
+}
+
+// fenceMark makes the mark of a fence from its key, without the byte of the space.
+func fenceMark(key, value []byte) (store.Mark, error) {
+	state, err := fence.Decode(value)
+	if err == nil && len(key) <= 32 {
+		err = errCorrupt
+	}
+	if err != nil {
+		return store.Mark{}, err
+	}
+	return store.FenceMark(fence.Stream{Owner: hex.EncodeToString(key[:32]), Name: string(key[32:])}, state), nil
 }
 
 // each calls yield with the keys of [from, upTo) and their values, which are reused,

@@ -3,12 +3,14 @@ package postgres
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
 
 	"github.com/jackc/pgx/v5"
 
+	"fencepost/lifecycle/fence"
 	"fencepost/relay/store"
 )
 
@@ -39,6 +41,11 @@ func (t *txn) copied(c *store.Copied) (out store.Outcome) {
 		}
 		records[i] = r
 	}
+	for _, m := range c.Marks {
+		if err := t.mark(m); err != nil {
+			return store.Outcome{Err: err}
+		}
+	}
 	before := t.head
 	for i := range c.Rows {
 		if records[i] == nil {
@@ -46,9 +53,6 @@ func (t *txn) copied(c *store.Copied) (out store.Outcome) {
 		} else {
 			t.insert(records[i])
 		}
-	}
-	for _, m := range c.Marks {
-		t.mark(m)
 	}
 	t.copying, t.newCopying = c.After, true
 	if t.head > before {
@@ -66,7 +70,7 @@ func (t *txn) insert(r *record) store.Position {
 }
 
 // mark remembers m. Its keys are those of the tables, with nothing between the columns.
-func (t *txn) mark(m store.Mark) {
+func (t *txn) mark(m store.Mark) error {
 	switch m.Kind {
 	case store.MarkTomb:
 		mark := tomb{id: to32(m.Key[:32]), pubkey: to32(m.Key[32:])}
@@ -80,11 +84,18 @@ func (t *txn) mark(m store.Mark) {
 	case store.MarkKey:
 		key := to32(m.Key)
 		t.keys[key], t.newKeys[key] = m.Until, m.Until
+	case store.MarkFence:
+		stream, state, err := m.Fence(t.fences.now)
+		if err != nil {
+			return err
+		}
+		t.fences.states[stream], t.fences.changed[stream] = state, state.Active
 	case store.MarkGroup:
 		name := m.Key[:len(m.Key)-32]
 		t.groups[string(name)], t.groups[string(m.Key)] = struct{}{}, struct{}{}
 		t.newGroups = append(t.newGroups, group{name: name, self: to32(m.Key[len(name):])})
 	}
+	return nil
 }
 
 // querier is a connection, a pool of them, or a transaction.
@@ -226,7 +237,35 @@ func (s *Store) ReadMarks(ctx context.Context, after store.Mark, limit int) (mar
 		}
 		marks = append(marks, found...)
 	}
+	if left := limit - len(marks); left > 0 {
+		found, err := s.readFences(ctx, after, left)
+		return append(marks, found...), err
+	}
 	return marks, nil
+}
+
+const sqlReadFences = `SELECT f.owner, f.name, ` + fenceColumns + `
+FROM fences f WHERE (f.owner, f.name) > ($2, $3) ORDER BY f.owner, f.name LIMIT $1`
+
+// readFences reads the marks of fences, which are the last.
+func (s *Store) readFences(ctx context.Context, after store.Mark, limit int) (marks []store.Mark, err error) {
+	owner, name := []byte{}, ""
+	if after.Kind == store.MarkFence {
+		owner, name = after.Key[:32], string(after.Key[32:])
+	}
+	rows, err := s.pool.Query(ctx, sqlReadFences, limit, owner, name)
+	if err != nil {
+		return nil, s.failed(ctx, err)
+	}
+	var row fenceRow
+	_, err = pgx.ForEachRow(rows, append([]any{&owner, &name}, row.fields()...), func() error {
+		state, err := row.state()
+		if err == nil {
+			marks = append(marks, store.FenceMark(fence.Stream{Owner: hex.EncodeToString(owner), Name: name}, state))
+		}
+		return err
+	})
+	return marks, s.failed(ctx, err)
 }
 
 func (s *Store) readMarks(ctx context.Context, kind store.MarkKind, sql string, args []any) (marks []store.Mark, err error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/stretchr/testify/require"
@@ -32,6 +33,15 @@ var copiedCases = map[string]func(t *testing.T, s *subject){
 			require.Equal(t, names(row), names([]store.Entry{r}))
 			require.Equal(t, row[0].Prefix, r.Prefix)
 		}
+	},
+	"what retention took from the log is read all the same": func(t *testing.T, s *subject) {
+		n := notes(0, 4)
+		s.put(n[0])
+		s.decree("one")
+		s.put(n[1:]...)
+		_, err := s.Trim(t.Context(), store.Retention{Rows: 1}, s.now())
+		require.NoError(t, err)
+		require.Equal(t, []string{n[0].ID, "one", n[1].ID, n[2].ID, n[3].ID}, names(s.allStored(2)))
 	},
 	"marks are read by kind and key": func(t *testing.T, s *subject) {
 		want := s.leaveMarks()
@@ -101,6 +111,25 @@ var copiedCases = map[string]func(t *testing.T, s *subject){
 		s.refuse(store.ErrDuplicate, e)
 		require.Equal(t, []store.Mark{tomb}, s.allMarks(100))
 	},
+	"fences are copied, and their leases begin anew": func(t *testing.T, s *subject) {
+		source := s.fake()
+		source.claim("one", "", "first token of one")
+		source.claim("one", "first token of one", "second token of one")
+		source.claim("two", "", "token of two")
+		marks := source.allMarks(1)
+		require.Len(t, marks, 2)
+		s.copy(store.Copying{}, store.Copying{Token: "x", Done: true}, nil, marks)
+		require.Equal(t, marks, s.allMarks(1))
+		for _, name := range []string{"one", "two"} {
+			want, _, err := source.Fence(t.Context(), stream(name))
+			require.NoError(t, err)
+			got, now, err := s.Fence(t.Context(), stream(name))
+			require.NoError(t, err)
+			require.WithinDuration(t, now.Add(want.Lease), got.Until, time.Minute)
+			want.Until, got.Until = time.Time{}, time.Time{}
+			require.Equal(t, want, got)
+		}
+	},
 	"a copy goes on where it ended, and nowhere else": func(t *testing.T, s *subject) {
 		n := notes(0, 3)
 		one, two := store.Copying{Token: "one"}, store.Copying{Token: "two"}
@@ -134,7 +163,8 @@ var copiedCases = map[string]func(t *testing.T, s *subject){
 			"an event without":   {After: after, Rows: []store.Entry{{Type: store.EntryEvent}}},
 			"an ephemeral event": {After: after, Rows: []store.Entry{{Type: store.EntryEphemeral, Event: notes(0, 1)[0]}}},
 			"a mark of no kind":  {After: after, Marks: []store.Mark{{Key: make([]byte, 32)}}},
-			"an unknown mark":    {After: after, Marks: []store.Mark{{Kind: 6, Key: make([]byte, 32)}}},
+			"an unknown mark":    {After: after, Marks: []store.Mark{{Kind: 7, Key: make([]byte, 32)}}},
+			"a fence of nothing": {After: after, Marks: []store.Mark{{Kind: store.MarkFence, Key: make([]byte, 33)}}},
 			"half an id":         {After: after, Marks: []store.Mark{{Kind: store.MarkBan, Key: make([]byte, 16)}}},
 			"a tomb of nobody":   {After: after, Marks: []store.Mark{{Kind: store.MarkTomb, Key: make([]byte, 32)}}},
 			"a short text":       {After: after, Marks: []store.Mark{{Kind: store.MarkGroup, Key: append([]byte{2, 'a'}, make([]byte, 32)...)}}},

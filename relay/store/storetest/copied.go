@@ -83,6 +83,9 @@ func (f *Fake) markLocked(m store.Mark) {
 		f.banned[text] = struct{}{}
 	case store.MarkKey:
 		f.erased = append(f.erased, store.Erasure{Author: text, Until: m.Until})
+	case store.MarkFence:
+		stream, state, _ := m.Fence(f.now()) // the write was validated
+		f.fences[stream] = state
 	case store.MarkAddress:
 		f.marked.addresses[string(m.Key)] = m.Until
 	case store.MarkGroup:
@@ -158,6 +161,10 @@ func (f *Fake) marksLocked() map[string]store.Mark {
 		}
 		self := unhex(x.Self)
 		add(store.MarkGroup, append(store.AppendText(nil, x.Group), self[:]...), 0)
+	}
+	for stream, state := range f.fences {
+		m := store.FenceMark(stream, state)
+		out[string(append([]byte{byte(m.Kind)}, m.Key...))] = m
 	}
 	for key := range f.marked.groups {
 		add(store.MarkGroup, []byte(key), 0)

@@ -3,7 +3,8 @@
 //
 // What is copied: stored events in the order of the log, the control rows between them,
 // from which permissions and epochs follow, and every mark by which events are refused:
-// deletions, bans, erased keys and groups. What is not: void rows, removal rows,
+// deletions, bans, erased keys and groups; and the fences of publishers, with leases that
+// begin anew. What is not: void rows, removal rows,
 // ephemeral events, and the positions. A copy has positions and an epoch of its own, so
 // whoever resumes from a position of the original is told to resynchronise.
 //

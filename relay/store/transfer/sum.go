@@ -125,4 +125,5 @@ func (d digest) mark(m store.Mark) {
 	d.field([]byte{0xff, byte(m.Kind)}) // no type of a row
 	d.field(m.Key)
 	d.field(binary.BigEndian.AppendUint64(nil, uint64(m.Until)))
+	d.field(m.Value)
 }
