@@ -30,7 +30,7 @@ func (s *Session) sendStored(ctx context.Context, h *lifecycle.Handle) (at seam,
 	at = seam{snap.Applied(), s.progress.Deferred()}
 	begin(h, at)
 	s.pause.At(pause.ReqBegun)
-	if err := s.caughtUp(ctx); err != nil {
+	if err := s.controlled(ctx, snap.Control()); err != nil {
 		return at, wire.HintUnknown, err
 	}
 	hint, err = s.answerFrom(ctx, snap, h, at)
@@ -114,16 +114,25 @@ func (s *Session) show(ctx context.Context, h *lifecycle.Handle, ev *wire.Event)
 }
 
 // caughtUp waits until every control row is in force here that is committed by
-// now, and so all that the caller's snapshot can hold: it could show an event from
-// after a revocation to somebody from whom that has not been taken here yet.
+// now, and so all that the caller's snapshot can hold.
 func (s *Session) caughtUp(ctx context.Context) error {
 	info, err := s.store.Log(ctx)
-	if err != nil || s.progress.Applied() >= info.Control {
+	if err != nil {
 		return err
+	}
+	return s.controlled(ctx, info.Control)
+}
+
+// controlled waits until the control rows at or below one are in force here. A snapshot
+// that holds it could show an event from after a revocation to somebody from whom that
+// has not been taken here yet.
+func (s *Session) controlled(ctx context.Context, control store.Position) error {
+	if s.progress.Applied() >= control {
+		return nil
 	}
 	bounded, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	err = s.progress.Await(bounded, info.Control)
+	err := s.progress.Await(bounded, control)
 	if err != nil && ctx.Err() == nil {
 		return errBehind
 	}

@@ -22,7 +22,6 @@ func TestFailedQueryIsClosedAndNeverEOSE(t *testing.T) {
 		spoil func(f *faults)
 	}{
 		{"no snapshot", func(f *faults) { f.snapshot = errDisk }},
-		{"no end of the log", func(f *faults) { f.log = errDisk }},
 		{"no query", func(f *faults) { f.query = errDisk }},
 		{"no first page", func(f *faults) { f.next = errDisk }},
 		{"no third page", func(f *faults) { f.next, f.pages = errDisk, 2 }},

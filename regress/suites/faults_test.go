@@ -16,7 +16,7 @@ import (
 // nothing of the relay runs.
 type faults struct {
 	store.Store
-	snapshot, log, query, next, readLog, rowsClose, snapshotClose error
+	snapshot, query, next, readLog, rowsClose, snapshotClose error
 
 	pages int  // how many pages Next returns before it fails
 	deaf  bool // contexts are not looked at
@@ -54,9 +54,6 @@ func (f *faults) ReadLog(ctx context.Context, after store.Position, limit int) (
 }
 
 func (f *faults) Log(ctx context.Context) (store.LogInfo, error) {
-	if f.log != nil {
-		return store.LogInfo{}, f.log
-	}
 	if f.deaf {
 		ctx = context.WithoutCancel(ctx)
 	}

@@ -193,6 +193,8 @@ const (
 type Snapshot interface {
 	// Applied is the position up to which the snapshot holds the log.
 	Applied() Position
+	// Control is the newest control row at or below Applied, 0 for none.
+	Control() Position
 	// Query returns the stored events that match any of the filters: newest
 	// created_at first, ties by lowest id, each once. Each filter contributes
 	// at most its own limit (or opt.DefaultLimit). Expired events are left out.

@@ -27,6 +27,9 @@ type snapshot struct {
 // Applied implements store.Snapshot.
 func (s *snapshot) Applied() store.Position { return s.view.head }
 
+// Control implements store.Snapshot.
+func (s *snapshot) Control() store.Position { return s.view.control }
+
 // Query implements store.Snapshot. It reads samples of the indexes to choose
 // the plans.
 func (s *snapshot) Query(ctx context.Context, filters []*wire.Filter, opt store.QueryOptions) (store.Rows, error) {

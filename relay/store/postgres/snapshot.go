@@ -23,11 +23,13 @@ type snapshot struct {
 	store *Store
 	head  int64
 
+	control int64 // the newest control row then
+
 	closed atomic.Bool
 }
 
 const (
-	sqlApplied = `SELECT head FROM log_head`
+	sqlApplied = `SELECT head, control FROM log_head`
 	sqlTrimmed = `SELECT trimmed FROM log_head`
 
 	sqlByIDs = `SELECT e.newest, e.id, e.position FROM unnest($1::bytea[]) AS k (id)
@@ -53,7 +55,7 @@ func (s *Store) snapshot(ctx context.Context) (*snapshot, error) {
 		return nil, err
 	}
 	snap := &snapshot{store: s}
-	if err := s.pool.QueryRow(ctx, sqlApplied).Scan(&snap.head); err != nil {
+	if err := s.pool.QueryRow(ctx, sqlApplied).Scan(&snap.head, &snap.control); err != nil {
 		return nil, s.failed(ctx, err)
 	}
 	return snap, nil
@@ -61,6 +63,9 @@ func (s *Store) snapshot(ctx context.Context) (*snapshot, error) {
 
 // Applied implements store.Snapshot.
 func (s *snapshot) Applied() store.Position { return store.Position(s.head) }
+
+// Control implements store.Snapshot.
+func (s *snapshot) Control() store.Position { return store.Position(s.control) }
 
 // Query implements store.Snapshot. It reads nothing yet.
 func (s *snapshot) Query(ctx context.Context, filters []*wire.Filter, opt store.QueryOptions) (store.Rows, error) {

@@ -19,6 +19,17 @@ var logCases = map[string]func(t *testing.T, s *subject){
 		require.Empty(t, s.log())
 		require.Zero(t, s.snapshot().Applied())
 	},
+	"a snapshot knows its newest control row": func(t *testing.T, s *subject) {
+		require.Zero(t, s.snapshot().Control())
+		s.put(notes(0, 1)...)
+		out := s.Append(t.Context(), []store.Write{{Controls: []store.Control{{Scopes: []string{"relay"}, Data: []byte("{}")}}}})
+		require.NoError(t, out[0].Err)
+		s.put(notes(1, 1)...)
+		before := s.snapshot()
+		s.Append(t.Context(), []store.Write{{Controls: []store.Control{{Scopes: []string{"relay"}, Data: []byte("{}")}}}})
+		require.Equal(t, out[0].Position, before.Control())
+		require.Equal(t, store.Position(4), s.snapshot().Control())
+	},
 	"rows come after a position, at most so many": func(t *testing.T, s *subject) {
 		n := notes(0, 5)
 		s.append(n...)

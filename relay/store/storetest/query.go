@@ -18,6 +18,15 @@ type snapshot struct {
 
 func (s *snapshot) Applied() store.Position { return store.Position(len(s.rows)) }
 
+func (s *snapshot) Control() (at store.Position) {
+	for _, r := range s.rows {
+		if r.Type == store.EntryControl {
+			at = r.Position
+		}
+	}
+	return at
+}
+
 // Query computes the whole answer at once.
 func (s *snapshot) Query(ctx context.Context, filters []*wire.Filter, opt store.QueryOptions) (store.Rows, error) {
 	if err := s.ready(ctx); err != nil {
