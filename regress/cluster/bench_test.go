@@ -64,8 +64,16 @@ pubkey bytea, kind integer, created_at bigint, raw bytea)`)
 			if plain > 0 {
 				b.ReportMetric(rate/plain, "x-plain")
 			}
+			b.ReportMetric(perCommit(b, c.Database), "events/commit")
 		})
 	}
+}
+
+// perCommit returns how many rows the log has for each commit.
+func perCommit(b *testing.B, database string) (n float64) {
+	o := operate(b, database)
+	require.NoError(b, o.conn.QueryRow(b.Context(), "SELECT head::float8 / version FROM log_head").Scan(&n))
+	return n
 }
 
 // each does something with each event, as many at a time as there are in flight, and

@@ -15,26 +15,40 @@ import (
 )
 
 // TestNobodyOfThreeReplicasIsSentWhatItMayNotSee is the storm of permissions over three
-// replicas: who revokes, who publishes and who reads are spread over them (G4).
+// replicas: who revokes, who publishes and who reads are spread over them (G4). In the
+// second one the way to the database is longer for some, so that they lag behind.
 func TestNobodyOfThreeReplicasIsSentWhatItMayNotSee(t *testing.T) {
 	server := postgres.Start(t)
-	for seed := uint64(1); ; seed++ { // a starved machine does little
-		require.LessOrEqual(t, seed, uint64(10))
-		c := townConfig(t)
-		c.Store.Postgres = config.Postgres{URL: config.Secret(server.Database(t)), MaxConns: 8}
-		problems, tally := stormTown(t, startReplicas(t, c, 3), large, duration(), seed)
-		require.Empty(t, problems.counts, "%q", problems.examples)
-		if min(tally.private, tally.ended, tally.judged) > 0 {
-			break
-		}
+	for name, delays := range map[string][]time.Duration{
+		"as it comes": {0, 0, 0},
+		"some lag":    {0, 5 * time.Millisecond, 30 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := uint64(1); ; seed++ { // a starved machine does little
+				require.LessOrEqual(t, seed, uint64(10))
+				problems, tally := stormTown(t, startReplicas(t, server.Database(t), delays), large, duration(), seed)
+				require.Empty(t, problems.counts, "%q", problems.examples)
+				if min(tally.private, tally.ended, tally.judged) > 0 {
+					break
+				}
+			}
+		})
 	}
 }
 
-// startReplicas runs some relays over one database.
-func startReplicas(t *testing.T, c config.Config, n int) *host {
+// startReplicas runs relays over one database, each so far away from it.
+func startReplicas(t *testing.T, database string, delays []time.Duration) *host {
 	t.Helper()
-	all := make([]*host, n)
-	for i := range all {
+	all := make([]*host, len(delays))
+	for i, delay := range delays {
+		url := database
+		if delay > 0 {
+			p := postgres.NewProxy(t, database)
+			p.Delay(delay)
+			url = p.URL()
+		}
+		c := townConfig(t)
+		c.Store.Postgres = config.Postgres{URL: config.Secret(url), MaxConns: 8}
 		all[i] = startHost(t, c)
 	}
 	of := *all[0]
