@@ -143,3 +143,48 @@ var retentionMutants = []Mutant{
 		Suites: in("relay/store/commit", "TestAnEndedContextWithdrawsWhatWasNotTaken"),
 	},
 }
+
+// wordsMutants remove the fences of the embedded store's index of words.
+var wordsMutants = []Mutant{
+	{
+		Name: "words-outlive-the-event", Promise: "NIP-50", Says: "A search stumbles over events that are gone.",
+		Edit:   Edit{"relay/store/embedded/txn.go", "\t\tr.wordKeys(t.unset)\n", ""},
+		Suites: in(embeddedFolder, "TestStoreThatSearchesKeepsTheContract"),
+	},
+	{
+		Name: "words-not-kept-while-made", Promise: "NIP-50", Says: "After a crash events are missing from the index of words.",
+		Edit:   Edit{"relay/store/embedded/words.go", "w.upTo = beUint64(it.Key()[1:])\n", "w.upTo = beUint64(it.Key()[1:]) + 1\n"},
+		Suites: in(embeddedFolder, "TestTheIndexOfWordsComesAndGoes"),
+	},
+	{
+		Name: "words-half-made-are-asked", Promise: "NIP-50", Says: "A search finds what was indexed before the crash, and nothing else.",
+		Edit:   Edit{"relay/store/embedded/words.go", "w.begun, w.done = true, !it.Valid()", "w.begun, w.done = true, true"},
+		Suites: in(embeddedFolder, "TestTheIndexOfWordsComesAndGoes"),
+	},
+	{
+		Name: "words-stay-when-unwanted", Promise: "NIP-50", Says: "An index that nobody keeps is asked again later.",
+		Edit:   Edit{"relay/store/embedded/words.go", "return false, dropWords(e)", "return false, nil"},
+		Suites: in(embeddedFolder, "TestTheIndexOfWordsComesAndGoes"),
+	},
+	{
+		Name: "newest-before-best", Promise: "G6", Says: "A search is answered newest first.",
+		Edit:   Edit{"relay/store/embedded/ranking.go", "case a.score > b.score:", "case false:"},
+		And:    []Edit{{"relay/store/embedded/ranking.go", "case a.score < b.score:", "case false && a.score < b.score:"}},
+		Suites: in(embeddedFolder, "TestStoreThatSearchesKeepsTheContract"),
+	},
+	{
+		Name: "found-twice", Promise: "G6", Says: "What a search found comes again for the next filter.",
+		Edit:   Edit{"relay/store/embedded/snapshot.go", "sight: sight, skip: searches.has}", "sight: sight}"},
+		Suites: in(embeddedFolder, "TestStoreThatSearchesKeepsTheContract"),
+	},
+	{
+		Name: "hidden-is-found", Promise: "G4", Says: "A search shows what the reader may not see.",
+		Edit:   Edit{"relay/store/embedded/ranking.go", "u := union{walks: []*walk{w}, sight: r.sight}", "u := union{walks: []*walk{w}}"},
+		Suites: in(embeddedFolder, "TestStoreThatSearchesKeepsTheContract"),
+	},
+	{
+		Name: "one-word-is-enough", Promise: "G7", Says: "A search finds what holds one of its words.",
+		Edit:   Edit{"relay/store/embedded/plan.go", "p.covered = len(words) == 1 && ", "p.covered = len(words) > 0 && "},
+		Suites: in(embeddedFolder, "TestStoreThatSearchesKeepsTheContract"),
+	},
+}

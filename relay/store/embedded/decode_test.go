@@ -78,3 +78,23 @@ func FuzzTagPrefixes(f *testing.F) {
 		require.False(t, bytes.HasPrefix(one, two) || bytes.HasPrefix(two, one))
 	})
 }
+
+// What says how far retention and the index of words are comes back as it was, or is
+// refused.
+func FuzzProgress(f *testing.F) {
+	f.Add([]byte{})
+	f.Add(bytes.Repeat([]byte{1}, 9))
+	f.Add(bytes.Repeat([]byte{0}, 32))
+	f.Fuzz(func(t *testing.T, value []byte) {
+		moments, err := embedded.ParseMoments(value)
+		require.Equal(t, len(value)%16 == 0, err == nil)
+		if err == nil {
+			require.True(t, bytes.Equal(value, embedded.AppendMoments(nil, moments)))
+		}
+		again, err := embedded.WordsAgain(value)
+		require.Equal(t, len(value) == 9 && value[0] < 2, err == nil)
+		if err == nil {
+			require.Equal(t, value, again)
+		}
+	})
+}

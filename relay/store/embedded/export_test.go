@@ -102,7 +102,16 @@ var (
 	DecodeRow  = decodeRow
 	ParseEntry = parseEntry
 	TagPrefix  = tagPrefix
+
+	ParseMoments  = parseMoments
+	AppendMoments = appendMoments
 )
+
+// WordsAgain reads a value that says how far the index of words is, and writes it again.
+func WordsAgain(value []byte) ([]byte, error) {
+	w, err := parseWords(value)
+	return w.value(), err
+}
 
 // EncodeRow encodes a log row as the transactions do.
 func EncodeRow(e store.Entry) []byte {

@@ -91,6 +91,10 @@ func loadMoments(r pebble.Reader) (moments []store.Moment, err error) {
 	if err != nil {
 		return nil, err
 	}
+	return parseMoments(value)
+}
+
+func parseMoments(value []byte) (moments []store.Moment, err error) {
 	if len(value)%16 != 0 {
 		return nil, fmt.Errorf("times of the log: %w", errCorrupt)
 	}

@@ -36,6 +36,10 @@ func loadWords(r pebble.Reader) (w words, err error) {
 	if err != nil || !ok {
 		return w, err
 	}
+	return parseWords(value)
+}
+
+func parseWords(value []byte) (w words, err error) {
 	if len(value) != 9 || value[0] > 1 {
 		return w, fmt.Errorf("index of words: %w", errCorrupt)
 	}
