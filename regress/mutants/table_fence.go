@@ -41,7 +41,7 @@ var fenceMutants = []Mutant{
 	},
 	{
 		Name: "fence-blind-to-its-commit", Promise: "P8", Says: "Two frames of one commit have one number.",
-		Edit:   Edit{"relay/store/embedded/fence.go", "t.decide(key, next.Append(nil))", "t.set(key, next.Append(nil))"},
+		Edit:   Edit{"relay/store/embedded/fence.go", "e.state, e.dirty = next, true", "t.set(e.key, next.Append(nil))"},
 		Suites: in("relay/store/embedded", "TestFencesKeepTheContract"),
 	},
 	{

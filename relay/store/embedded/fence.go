@@ -1,9 +1,9 @@
 package embedded
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -16,6 +16,14 @@ import (
 func fenceKey(s fence.Stream) []byte {
 	owner, _ := decode32(s.Owner)
 	return append(append([]byte{spaceFence}, owner[:]...), s.Name...)
+}
+
+// fenced is a fence as a transaction has it.
+type fenced struct {
+	key    []byte
+	state  fence.State
+	stored bool // it is in the database
+	dirty  bool // finish writes it
 }
 
 // change carries out a write that changes a fence.
@@ -42,25 +50,50 @@ func (t *txn) admit(f *store.Fence, event bool) (store.Frame, error) {
 	return frame, errors.Join(refused, err)
 }
 
-// fence applies f, and with keep writes the new state.
+// fence applies f, and with keep takes the new state over.
 func (t *txn) fence(f *store.Fence, event, keep bool) (frame store.Frame, refused, err error) {
-	key := fenceKey(f.Stream)
-	state, err := loadFence(key, t.get)
+	e, err := t.fenced(f.Stream)
 	if err != nil {
 		return frame, nil, err
 	}
-	next, frame, err := f.Apply(state, event, t.now, func() (int, error) { return t.streams(key[:1+32]) })
+	next, frame, err := f.Apply(e.state, event, t.now, func() (int, error) { return t.streams(e.key[:1+32]) })
 	switch {
 	case store.Refused(err):
 		return store.Frame{}, err, nil
 	case err == nil && keep:
-		t.decide(key, next.Append(nil))
+		e.state, e.dirty = next, true
 	}
 	return frame, nil, err
 }
 
-func loadFence(key []byte, get func(key []byte) ([]byte, bool, error)) (state fence.State, err error) {
-	value, ok, err := get(key)
+// fenced returns the fence of a stream, which is read once a transaction.
+func (t *txn) fenced(s fence.Stream) (*fenced, error) {
+	if e := t.fences[s]; e != nil {
+		return e, nil
+	}
+	e := &fenced{key: fenceKey(s)}
+	var err error
+	if e.state, err = loadFence(t.db, e.key); err != nil {
+		return nil, err
+	}
+	if e.stored = e.state.Exists(); t.fences == nil {
+		t.fences = make(map[fence.Stream]*fenced)
+	}
+	t.fences[s] = e
+	return e, nil
+}
+
+// writeFences writes what became of the fences, each once a commit.
+func (t *txn) writeFences() {
+	for _, e := range t.fences {
+		if e.dirty {
+			t.set(e.key, e.state.Append(nil))
+		}
+	}
+}
+
+func loadFence(r pebble.Reader, key []byte) (state fence.State, err error) {
+	value, ok, err := getValue(r, key)
 	if err != nil || !ok {
 		return state, err
 	}
@@ -79,18 +112,15 @@ func (t *txn) streams(prefix []byte) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	stored := make(map[string]struct{})
 	for it.First(); it.Valid() && n < store.MaxStreams; it.Next() {
-		stored[string(it.Key())] = struct{}{}
 		n++
 	}
-	err = errors.Join(it.Error(), it.Close())
-	for key := range t.overlay {
-		if _, known := stored[key]; !known && strings.HasPrefix(key, string(prefix)) {
+	for _, e := range t.fences {
+		if e.dirty && !e.stored && bytes.HasPrefix(e.key, prefix) {
 			n++
 		}
 	}
-	return n, err
+	return n, errors.Join(it.Error(), it.Close())
 }
 
 // Fence implements store.Store.
@@ -112,5 +142,5 @@ func (s *snapshot) fence(ctx context.Context, key []byte) (fence.State, error) {
 	if err := s.readyLocked(ctx); err != nil {
 		return fence.State{}, err
 	}
-	return loadFence(key, func(key []byte) ([]byte, bool, error) { return getValue(s.view.snap, key) })
+	return loadFence(s.view.snap, key)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"fencepost/lifecycle/fence"
 	"fencepost/relay/store"
 	"fencepost/relay/wire"
 )
@@ -22,10 +23,11 @@ type txn struct {
 	marks *marks // the durable ones, not changed
 	head  uint64 // the last position given
 
-	// overlay maps the keys of decisions (id, address, tombstone, ban and fence spaces)
+	// overlay maps the keys of decisions (id, address, tombstone and ban spaces)
 	// that this transaction changed to their values; nil is deleted.
 	overlay map[string][]byte
-	fresh   *marks        // what this transaction adds to marks
+	fresh   *marks // what this transaction adds to marks
+	fences  map[fence.Stream]*fenced
 	rows    []store.Entry // new rows, from position first
 	first   uint64
 	voids   []store.Entry // rows of earlier commits that became void
@@ -51,6 +53,7 @@ func (t *txn) empty() bool { return t.batch.Empty() }
 
 // finish completes the batch.
 func (t *txn) finish() error {
+	t.writeFences()
 	if len(t.rows) > 0 {
 		t.set(keyHead, binary.BigEndian.AppendUint64(nil, t.head))
 	}

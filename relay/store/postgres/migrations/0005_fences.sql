@@ -21,15 +21,16 @@ CREATE TABLE fences (
 CREATE FUNCTION fence_commit(
     fence_owner bytea[], fence_name text[], fence_token bytea[], fence_active boolean[], renewed boolean[],
     fence_lease bigint[], fence_epoch bigint[], fence_next bigint[], fence_used bytea[], fence_cursor bytea[]
-) RETURNS void LANGUAGE sql AS $$
+) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
     INSERT INTO fences AS f (owner, name, token, active, lease, until, epoch, next, used, cursor)
         SELECT a, b, c, d, g, clock_timestamp() + CASE WHEN e THEN g ELSE 0 END * interval '1 millisecond', h, i, j, k
         FROM unnest(fence_owner, fence_name, fence_token, fence_active, renewed, fence_lease, fence_epoch, fence_next, fence_used, fence_cursor)
             AS r (a, b, c, d, e, g, h, i, j, k)
         ON CONFLICT (owner, name) DO UPDATE SET
             token = excluded.token, active = excluded.active, lease = excluded.lease, until = excluded.until,
-            epoch = excluded.epoch, next = excluded.next, used = excluded.used, cursor = excluded.cursor
-$$;
+            epoch = excluded.epoch, next = excluded.next, used = excluded.used, cursor = excluded.cursor;
+END $$;
 
 CREATE TABLE used_tokens (
     id    bytea PRIMARY KEY CHECK (length(id) = 32),
