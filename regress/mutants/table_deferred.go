@@ -164,12 +164,17 @@ var deferredMutants = []Mutant{
 	},
 	{
 		Name: "feed-passes-deferred", Promise: "O17", Says: "A feed tells positions beyond a row that it has not sent.",
-		Edit:   Edit{"relay/outbox/defer.go", "\tf.endConcerned(e, reasonWaits, (*lifecycle.Handle).IsFeed)\n", ""},
+		Edit:   Edit{"relay/outbox/defer.go", "(*lifecycle.Handle).IsFeed)", "func(*lifecycle.Handle) bool { return false })"},
 		Suites: also(in("relay/outbox", "TestAFeedEndsWhereARowIsDeferred"), "TestFeedWaitsAtADeferredRow"),
 	},
 	{
 		Name: "feed-skips-broken", Promise: "O17", Says: "A feed leaves out what it cannot read.",
 		Edit:   Edit{"handlers/walk.go", "if e.CouldMatch(w.handle.Filters()) && (e.Type", "if false && (e.Type"},
 		Suites: in(suites, "TestFeedWaitsAtADeferredRow", "TestFeedMeetsADeadLetter"),
+	},
+	{
+		Name: "trimmed-and-silent", Promise: "O17", Says: "A replica that was stopped for too long leaves out what the log lost meanwhile.",
+		Edit:   Edit{"relay/history.go", "case applied+1 < info.Floor:", "case info.Head < info.Floor-1:"},
+		Suites: in("relay", "TestARelayEndsWhenItsLogWasTrimmedBeyondIt"),
 	},
 }

@@ -84,12 +84,12 @@ var replicaMutants = []Mutant{
 	},
 	{
 		Name: "history-unwatched", Promise: "E3", Says: "After a restore a replica shows nobody what took the positions that it has applied.",
-		Edit:   Edit{"relay/history.go", "(info.Epoch != h.epoch || info.Head < applied)", "info.Head < applied"},
+		Edit:   Edit{"relay/history.go", "info.Epoch != h.epoch || info.Head < applied:", "info.Head < applied:"},
 		Suites: in("relay", "TestARelayEndsWhenItsLogIsAnotherOne"),
 	},
 	{
 		Name: "rewind-unseen", Promise: "E3", Says: "After a failover that lost commits a replica shows nobody what took their positions.",
-		Edit:   Edit{"relay/history.go", "(info.Epoch != h.epoch || info.Head < applied)", "(info.Epoch != h.epoch || info.Head+applied < applied)"},
+		Edit:   Edit{"relay/history.go", "info.Epoch != h.epoch || info.Head < applied:", "info.Epoch != h.epoch || info.Head+applied < applied:"},
 		Suites: in("relay", "TestARelayEndsWhenItsLogIsAnotherOne"),
 	},
 	{
