@@ -34,6 +34,7 @@ type commands struct {
 	Subscribe subscribeCommand `cmd:"" help:"Print the events of a subscription, one JSON object a line."`
 	Import    importCommand    `cmd:"" help:"Store events from a file, one JSON object a line."`
 	Export    exportCommand    `cmd:"" help:"Write stored events to standard output, one JSON object a line, newest first."`
+	Sync      syncCommand      `cmd:"" help:"Make the store and another relay alike, once (NIP-77)."`
 	Migrate   migrateCommand   `cmd:"" help:"Show or change the schema of the database (PostgreSQL)."`
 	Admin     adminCommand     `cmd:"" help:"Manage a relay as its operator (NIP-86)."`
 	Key       keyCommand       `cmd:"" help:"Make or show a key."`

@@ -50,7 +50,7 @@ var Table = []Row{
 	{"registry/...", connections, ""},
 	{"registry/presence", append([]string{"registry/session"}, connections...), "derived from the session index"},
 	{"relay/mirror", append([]string{"relay/client", "lifecycle/fence"}, connections...), "other relays that this one is kept alike"},
-	{"relay/client", connections, "the client's side, for mirrors, commands and regress"},
+	{"relay/client", append([]string{"relay/negentropy"}, connections...), "the client's side, for mirrors, commands and regress"},
 	{"relay/config", []string{"relay/wire"}, "vocabulary of relay, web and cmd"},
 	{"relay/metrics", nil, "only the roof imports it; others count through interfaces of their own"},
 	{"relay/store/storetest", append([]string{"lifecycle/fence"}, vocabulary...), "imported by tests and regress only"},
