@@ -38,6 +38,11 @@ var mirrorMutants = []Mutant{
 		Suites: in("relay/mirror", "TestWhereTheLogIsFollowedFrom"),
 	},
 	{
+		Name: "mirror-waits-for-itself", Promise: "P10", Says: "Events on their way up take the room of those that come down.", Hangs: true,
+		Edit:   Edit{"relay/mirror/up.go", "work{s.giving, s.offer}, nil)", "work{s.taking, s.offer}, nil)"},
+		Suites: in("relay/mirror", "TestBothDirectionsAtOnceDoNotBlockEachOther"),
+	},
+	{
 		Name: "mirror-page-cuts-a-second", Promise: "P8", Says: "A page that ends within a second loses the rest of it.",
 		Edit:   Edit{"relay/mirror/page.go", "\t\t\tuntil = oldest\n\t\t\tclear(seen)", "\t\t\tuntil = oldest - 1\n\t\t\tclear(seen)"},
 		Suites: in("relay/mirror", "TestPagesLoseNothingOfASecond"),

@@ -36,7 +36,7 @@ func (s *session) down(ctx context.Context) error {
 	}
 	s.counts.behind.Store(true)
 	if !first {
-		if err := s.pages(ctx, s.stored, gap, now, s.take, nil); err != nil {
+		if err := s.pages(ctx, s.stored, gap, now, work{s.taking, s.take}, nil); err != nil {
 			return err
 		}
 		s.at.set(func(c *Cursor) { c.Top = now })
@@ -66,7 +66,7 @@ func (s *session) past(ctx context.Context) error {
 	if c.Until == 0 {
 		return nil
 	}
-	err := s.pages(ctx, s.stored, c.Done, c.Until, s.take, func(until int64) error {
+	err := s.pages(ctx, s.stored, c.Done, c.Until, work{s.taking, s.take}, func(until int64) error {
 		s.opt.Pause.At(pause.MirrorPage)
 		s.at.set(func(c *Cursor) { c.Until = max(1, until) })
 		return s.save(ctx)
@@ -93,7 +93,7 @@ func (s *session) live(ctx context.Context, since int64, ready chan<- struct{}) 
 		}
 		switch m.Verb {
 		case "EVENT":
-			s.begin(ctx, func(ctx context.Context) { s.take(ctx, m.Event) })
+			s.begin(ctx, s.taking, func(ctx context.Context) { s.take(ctx, m.Event) })
 		case "EOSE":
 			if !told {
 				told = true

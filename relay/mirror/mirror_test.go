@@ -267,3 +267,23 @@ func TestAnUpstreamThatRefuses(t *testing.T) {
 	require.NoError(t, h.Append(t.Context(), []store.Write{{Event: late}})[0].Err)
 	h.eventually(func() bool { return slices.Contains(u.ids(), late.ID) }, "what comes now")
 }
+
+// Both sides are full of events, and neither waits for the other to read.
+func TestBothDirectionsAtOnceDoNotBlockEachOther(t *testing.T) {
+	t.Parallel()
+	h, u := newHere(t), newUpstream(t, 500)
+	var there []*wire.Event
+	for i := range 600 {
+		ev := event(t, 1_700_000_000+int64(i), fmt.Sprint("here ", i))
+		require.NoError(t, h.Append(t.Context(), []store.Write{{Event: ev}})[0].Err)
+		there = append(there, event(t, h.now().Unix(), fmt.Sprint("there ", i)))
+	}
+	slow := make(chan struct{})
+	u.answer = func(*wire.Event) string { <-slow; return "" }
+	h.start(u, mirror.Spec{Direction: mirror.Both, Start: mirror.All}, nil)
+	h.eventually(func() bool { return len(u.asked()) > 0 }, "subscribed")
+	u.add(there...) // before anything of ours is answered
+	close(slow)
+	h.eventually(func() bool { return len(h.ids()) == 1200 && len(u.ids()) == 1200 }, "everything")
+	require.Equal(t, u.ids(), h.ids())
+}

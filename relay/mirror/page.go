@@ -13,11 +13,17 @@ import (
 // is left.
 type source func(ctx context.Context, f nostr.Filter) (page []*wire.Event, all bool, err error)
 
-// pages walks over what a side has that was created in lo..hi, newest first, and gives
-// each event to each, some at once. reached is told after each page up to where
+// work is what is done with an event, while it holds a slot.
+type work struct {
+	slots chan struct{}
+	do    func(context.Context, *wire.Event)
+}
+
+// pages walks over what a side has that was created in lo..hi, newest first, and has
+// each done with every event, some at once. reached is told after each page up to where
 // everything newer is done; nil: nobody. When more events of one second are stored than
 // the side gives at once, the rest of them is passed over.
-func (s *session) pages(ctx context.Context, from source, lo, hi int64, each func(context.Context, *wire.Event), reached func(until int64) error) error {
+func (s *session) pages(ctx context.Context, from source, lo, hi int64, each work, reached func(until int64) error) error {
 	f := s.spec.Filter.Filter
 	f.Limit = pageLimit
 	if lo > 0 {
@@ -73,12 +79,12 @@ func unseen(page []*wire.Event, seen map[string]struct{}, until nostr.Timestamp)
 	return fresh, oldest
 }
 
-// spread gives events to each, some at once, and returns when all are done.
-func (s *session) spread(ctx context.Context, events []*wire.Event, each func(context.Context, *wire.Event)) error {
+// spread has each done, some at once, and returns when all are done.
+func (s *session) spread(ctx context.Context, events []*wire.Event, each work) error {
 	var under sync.WaitGroup
 	for _, ev := range events {
 		under.Add(1)
-		if !s.begin(ctx, func(ctx context.Context) { defer under.Done(); each(ctx, ev) }) {
+		if !s.begin(ctx, each.slots, func(ctx context.Context) { defer under.Done(); each.do(ctx, ev) }) {
 			under.Done()
 			break
 		}
@@ -88,18 +94,18 @@ func (s *session) spread(ctx context.Context, events []*wire.Event, each func(co
 }
 
 // begin runs one piece of work when there is a slot for it. It reports whether it does.
-func (s *session) begin(ctx context.Context, work func(ctx context.Context)) bool {
+func (s *session) begin(ctx context.Context, slots chan struct{}, do func(ctx context.Context)) bool {
 	select {
-	case s.slots <- struct{}{}:
+	case slots <- struct{}{}:
 	case <-ctx.Done():
 		return false
 	}
 	began := s.group.Go("mirror event", func(ctx context.Context) {
-		defer func() { <-s.slots }()
-		work(ctx)
+		defer func() { <-slots }()
+		do(ctx)
 	})
 	if !began {
-		<-s.slots
+		<-slots
 	}
 	return began
 }

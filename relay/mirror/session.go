@@ -27,16 +27,23 @@ type session struct {
 	*holding
 	client *client.Client
 	group  *lifecycle.Group
-	slots  chan struct{} // one for each event under way; never closed
+	taking chan struct{} // one for each event that is being judged here; never closed
+	giving chan struct{} // one for each that the upstream judges; the same
 	auth   func() error  // authenticates once, for all who ask
 
 	mu sync.Mutex // guards the fields below; never held across I/O
 	// +checklocks:mu
-	subs map[string]chan wire.RelayMessage // subscription -> its messages; never closed
+	subs map[string]*sub
 	// +checklocks:mu
 	made int // subscriptions so far
 	// +checklocks:mu
 	err error // why the session ends, the first reason
+}
+
+// sub is a subscription.
+type sub struct {
+	messages chan wire.RelayMessage // never closed
+	over     chan struct{}          // closed when nobody reads messages any more
 }
 
 // connect runs one session and returns why it ended.
@@ -48,8 +55,9 @@ func (h *holding) connect(ctx context.Context) error {
 		return err
 	}
 	s := &session{
-		holding: h, client: c, group: lifecycle.NewGroup(ctx), slots: make(chan struct{}, parallel),
-		subs: make(map[string]chan wire.RelayMessage),
+		holding: h, client: c, group: lifecycle.NewGroup(ctx), subs: make(map[string]*sub),
+		// Apart: the upstream answers only while what it sends is taken.
+		taking: make(chan struct{}, parallel), giving: make(chan struct{}, parallel),
 	}
 	s.auth = sync.OnceValue(func() error { return c.Authenticate(s.group.Context(), h.opt.Secret) })
 	h.counts.connected.Store(true)
@@ -108,13 +116,14 @@ func (s *session) read(ctx context.Context) {
 			return
 		}
 		s.mu.Lock()
-		sub := s.subs[m.Sub]
+		to := s.subs[m.Sub]
 		s.mu.Unlock()
-		if sub == nil {
+		if to == nil {
 			continue
 		}
 		select {
-		case sub <- m:
+		case to.messages <- m:
+		case <-to.over:
 		case <-ctx.Done():
 			return
 		}
@@ -123,18 +132,19 @@ func (s *session) read(ctx context.Context) {
 
 // subscribe opens a subscription under a new id.
 func (s *session) subscribe(ctx context.Context, f nostr.Filter) (id string, messages <-chan wire.RelayMessage, err error) {
-	sub := make(chan wire.RelayMessage, subBuffer)
+	made := &sub{messages: make(chan wire.RelayMessage, subBuffer), over: make(chan struct{})}
 	s.mu.Lock()
 	s.made++
 	id = fmt.Sprintf("mirror-%d", s.made)
-	s.subs[id] = sub
+	s.subs[id] = made
 	s.mu.Unlock()
-	return id, sub, s.client.Send(ctx, wire.AppendReq(nil, id, []*wire.Filter{wire.NewFilter(f)}))
+	return id, made.messages, s.client.Send(ctx, wire.AppendReq(nil, id, []*wire.Filter{wire.NewFilter(f)}))
 }
 
 // unsubscribe closes a subscription. What still comes of it is passed over.
 func (s *session) unsubscribe(ctx context.Context, id string) error {
 	s.mu.Lock()
+	close(s.subs[id].over)
 	delete(s.subs, id)
 	s.mu.Unlock()
 	return s.client.Send(ctx, wire.AppendClose(nil, id))

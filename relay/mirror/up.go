@@ -22,7 +22,7 @@ func (s *session) up(ctx context.Context) error {
 	}
 	c := s.at.set(func(c *Cursor) { c.beginUp(&s.spec, info, s.opt.Now().Unix()) })
 	if c.Owed > 0 {
-		if err := s.pages(ctx, s.mine, c.Owed-1, s.opt.Now().Unix(), s.offer, nil); err != nil {
+		if err := s.pages(ctx, s.mine, c.Owed-1, s.opt.Now().Unix(), work{s.giving, s.offer}, nil); err != nil {
 			return err
 		}
 		s.at.set(func(c *Cursor) { c.Owed = 0 })
@@ -95,7 +95,7 @@ func (s *session) follow(ctx context.Context) error {
 				events = append(events, e.Event)
 			}
 		}
-		if err := s.spread(ctx, events, s.offer); err != nil {
+		if err := s.spread(ctx, events, work{s.giving, s.offer}); err != nil {
 			return err
 		}
 		last := entries[len(entries)-1].Position

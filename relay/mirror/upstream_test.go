@@ -80,7 +80,7 @@ func (u *upstream) handle(c *websocket.Conn, m any) {
 		defer u.mu.Unlock()
 		delete(u.live[c], m.ID)
 	case *wire.EventMessage:
-		u.write(c, u.publish(m.Event))
+		go func() { u.write(c, u.publish(m.Event)) }()
 	}
 }
 
@@ -107,11 +107,11 @@ func (u *upstream) storedLocked(filters []*wire.Filter) (out []*wire.Event) {
 
 func (u *upstream) publish(ev *wire.Event) []byte {
 	u.mu.Lock()
-	refusal := ""
-	if u.answer != nil {
-		refusal = u.answer(ev)
-	}
+	refusal, answer := "", u.answer
 	u.mu.Unlock()
+	if answer != nil {
+		refusal = answer(ev)
+	}
 	if refusal != "" {
 		return []byte(`["OK","` + ev.ID + `",false,"` + refusal + `"]`)
 	}
