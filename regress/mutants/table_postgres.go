@@ -26,6 +26,16 @@ var postgresMutants = []Mutant{
 		Suites: in(inPostgres, "TestALostAnswerIsMadeUpFor"),
 	},
 	{
+		Name: "pg-dump-is-the-same-history", Promise: "R3", Says: "After a dump was restored positions of what was lost are gone on from.",
+		Edit:   Edit{"relay/store/postgres/log.go", " || '-' || tableoid", ""},
+		Suites: in(inPostgres, "TestARestoredDumpIsAnotherHistory"),
+	},
+	{
+		Name: "pg-standby-is-read", Promise: "O18", Says: "After a reconnect a standby that lags is taken for the log's end.",
+		Edit:   Edit{"relay/store/postgres/options.go", "\tcfg.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary\n", "\t_ = pgconn.ValidateConnectTargetSessionAttrsPrimary\n"},
+		Suites: in(inPostgres, "TestAStandbyIsNotReadAfterAReconnect"),
+	},
+	{
 		Name: "pg-old-snapshot-answers", Promise: "G6", Says: "A snapshot that is too old answers with less than it held.",
 		Edit:   Edit{"relay/store/postgres/snapshot.go", "if trimmed > s.head {", "if trimmed > s.head && false {"},
 		Suites: in(inPostgres, "TestRemovedEventsAreTrimmed"),

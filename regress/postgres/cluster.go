@@ -185,3 +185,6 @@ func (c *cluster) stop() {
 func (c *cluster) url() string {
 	return fmt.Sprintf("postgres://fencepost@127.0.0.1:%d/postgres?sslmode=disable", c.port)
 }
+
+// signal is the file that makes the server a standby.
+func (c *cluster) signal() string { return filepath.Join(c.dir, "standby.signal") }

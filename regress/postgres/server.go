@@ -82,6 +82,15 @@ func (s *Server) Own() bool { return s.cluster != nil }
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	s.cluster.stop()
+	require.NoError(t, os.RemoveAll(s.cluster.signal()))
+	require.NoError(t, s.cluster.start())
+}
+
+// RestartAsStandby is Restart as a standby, which only reads, until the next Restart.
+func (s *Server) RestartAsStandby(t testing.TB) {
+	t.Helper()
+	s.cluster.stop()
+	require.NoError(t, os.WriteFile(s.cluster.signal(), nil, 0o644))
 	require.NoError(t, s.cluster.start())
 }
 

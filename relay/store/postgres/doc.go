@@ -36,6 +36,11 @@
 // reconnect. A lost NOTIFY costs latency only: the follower polls. Behind PgBouncer in
 // transaction mode LISTEN hears nothing.
 //
+// Histories. The epoch is another one after a failover, a recovery to a moment, and the
+// restore of a dump; a copy of the server's files that is put back keeps it. Every
+// connection is made to a primary, never to a standby, whose log may lag: of several hosts
+// in the URL it is looked for.
+//
 // Starting. Open waits for a database that does not answer for Options.Patience, and
 // with Options.Migrate brings the schema up to date, unless that would stop replicas of
 // an older version that run. RelayKey keeps the one key with which all replicas sign.

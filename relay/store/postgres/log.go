@@ -20,12 +20,14 @@ FROM log l WHERE l.type = 5 AND l.position > $1 ORDER BY l.position LIMIT $2`
 
 	sqlFloor = `SELECT floor FROM log_head`
 
-	// The timeline changes when a standby takes over.
-	sqlLog = `SELECT id || '-' || left(pg_walfile_name(pg_current_wal_lsn()), 8), floor, head, control FROM log_head`
+	// The timeline changes when a standby takes over or a backup is recovered to a moment,
+	// the number of the table when a dump makes it anew.
+	sqlLog = `SELECT id || '-' || left(pg_walfile_name(pg_current_wal_lsn()), 8) || '-' || tableoid, floor, head, control
+FROM log_head`
 )
 
-// Log implements store.Store. The epoch is the random name of this history and the
-// timeline of the database.
+// Log implements store.Store. The epoch is the random name of this history, the
+// timeline of the server and the number of the table that has the head.
 func (s *Store) Log(ctx context.Context) (info store.LogInfo, err error) {
 	if err := s.ready(ctx); err != nil {
 		return info, err

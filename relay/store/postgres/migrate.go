@@ -11,7 +11,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"fencepost/relay/store"
 )
@@ -82,9 +81,9 @@ func upWhere(ctx context.Context, url string, may func(context.Context, *pgx.Con
 }
 
 func withConn(ctx context.Context, url string, do func(*pgx.Conn) error) error {
-	cfg, err := pgxpool.ParseConfig(url)
+	cfg, err := parseURL(url)
 	if err != nil {
-		return fmt.Errorf("URL of the database: %w", err)
+		return err
 	}
 	conn, err := connect(ctx, cfg.ConnConfig)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -69,13 +70,25 @@ const (
 	connectTimeout = 5 * time.Second
 )
 
+// parseURL reads the URL. No connection is made to a standby: it may lag, and who has read
+// its log to the end would take permissions for fresh that are gone (O18). Of several
+// hosts in the URL the primary is found.
+func parseURL(url string) (*pgxpool.Config, error) {
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("URL of the database: %w", err)
+	}
+	cfg.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
+	return cfg, nil
+}
+
 // parse reads the URL and adds what every connection has: time limits (O19), and a
 // planner that walks indexes. Each statement of this package is written for one index,
 // and the planner must not prefer a scan while a table is small or not analysed.
 func parse(url string, o Options) (*pgxpool.Config, error) {
-	cfg, err := pgxpool.ParseConfig(url)
+	cfg, err := parseURL(url)
 	if err != nil {
-		return nil, fmt.Errorf("URL of the database: %w", err)
+		return nil, err
 	}
 	cfg.MaxConns = int32(o.MaxConns)
 	c := cfg.ConnConfig

@@ -86,13 +86,12 @@ func open(ctx context.Context, url string, opt Options) (*Store, error) {
 	return s, nil
 }
 
-// checkSettings refuses a database that would lose what it acknowledged, one that only
-// reads, and one that cannot hold every word.
+// checkSettings refuses a database that would lose what it acknowledged, and one that
+// cannot hold every word.
 func checkSettings(ctx context.Context, conn *pgx.Conn) error {
-	var fsync, commits, standby, encoding string
-	const sql = `SELECT current_setting('fsync'), current_setting('synchronous_commit'), pg_is_in_recovery()::text,
-	current_setting('server_encoding')`
-	if err := conn.QueryRow(ctx, sql).Scan(&fsync, &commits, &standby, &encoding); err != nil {
+	var fsync, commits, encoding string
+	const sql = `SELECT current_setting('fsync'), current_setting('synchronous_commit'), current_setting('server_encoding')`
+	if err := conn.QueryRow(ctx, sql).Scan(&fsync, &commits, &encoding); err != nil {
 		return fmt.Errorf("settings of the database: %w", err)
 	}
 	switch {
@@ -100,8 +99,6 @@ func checkSettings(ctx context.Context, conn *pgx.Conn) error {
 		return errors.New("the database runs with fsync=off and would lose acknowledged events")
 	case commits == "off":
 		return errors.New("the database runs with synchronous_commit=off and would lose acknowledged events")
-	case standby == "true":
-		return errors.New("the database is a standby and takes no writes")
 	case encoding != "UTF8":
 		return fmt.Errorf("the encoding of the database is %s, it has to be UTF8", encoding)
 	}
