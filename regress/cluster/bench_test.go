@@ -21,7 +21,7 @@ import (
 	"fencepost/relay/wire"
 )
 
-// Of publishers: connections, spread over the replicas, and events in flight on each.
+// Of publishers: connections to each replica, and events in flight on each.
 const (
 	connections = 24
 	window      = 16
@@ -42,7 +42,7 @@ func BenchmarkPublish(b *testing.B) {
 		_, err = pool.Exec(b.Context(), `CREATE TABLE plain (position bigserial PRIMARY KEY, id bytea UNIQUE,
 pubkey bytea, kind integer, created_at bigint, raw bytea)`)
 		require.NoError(b, err)
-		plain = each(b, events, func(ctx context.Context, _ int, e *wire.Event) error {
+		plain = each(b, events, connections*window, func(ctx context.Context, _ int, e *wire.Event) error {
 			id, _ := hex.DecodeString(e.ID)
 			key, _ := hex.DecodeString(e.PubKey)
 			_, err := pool.Exec(ctx, "INSERT INTO plain (id, pubkey, kind, created_at, raw) VALUES ($1, $2, $3, $4, $5)",
@@ -54,12 +54,12 @@ pubkey bytea, kind integer, created_at bigint, raw bytea)`)
 		b.Run("replicas/"+strconv.Itoa(replicas), func(b *testing.B) {
 			events := made(b.N)
 			c := cluster.Start(b, cluster.Options{Binary: binary, Database: server.Database(b), Replicas: replicas})
-			conns := make([]*client.Client, connections)
+			conns := make([]*client.Client, connections*replicas)
 			for i := range conns {
 				conns[i] = dial(b, c.Replicas[i%replicas])
 			}
-			rate := each(b, events, func(ctx context.Context, n int, e *wire.Event) error {
-				return conns[n%connections].Publish(ctx, e)
+			rate := each(b, events, len(conns)*window, func(ctx context.Context, n int, e *wire.Event) error {
+				return conns[n%len(conns)].Publish(ctx, e)
 			})
 			if plain > 0 {
 				b.ReportMetric(rate/plain, "x-plain")
@@ -76,13 +76,12 @@ func perCommit(b *testing.B, database string) (n float64) {
 	return n
 }
 
-// each does something with each event, as many at a time as there are in flight, and
-// reports how many a second.
-func each(b *testing.B, events []*wire.Event, do func(ctx context.Context, n int, e *wire.Event) error) float64 {
+// each does something with each event, so many at a time, and reports how many a second.
+func each(b *testing.B, events []*wire.Event, atOnce int, do func(ctx context.Context, n int, e *wire.Event) error) float64 {
 	b.ResetTimer()
 	began := time.Now()
 	var g errgroup.Group
-	g.SetLimit(connections * window)
+	g.SetLimit(atOnce)
 	for n, e := range events {
 		g.Go(func() error { return do(b.Context(), n, e) })
 	}
