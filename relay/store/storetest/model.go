@@ -76,6 +76,10 @@ func (m *model) step(t *rapid.T) {
 func (m *model) append(t *rapid.T) {
 	var writes []store.Write
 	for range rapid.IntRange(1, 12).Draw(t, "writes") {
+		if rapid.IntRange(0, 7).Draw(t, "change a fence") == 0 {
+			writes = append(writes, m.changeFence(t))
+			continue
+		}
 		writes = append(writes, m.write(t))
 	}
 	want := m.fake.Append(context.Background(), writes)
@@ -140,6 +144,7 @@ func (m *model) compareLogs(t *rapid.T) {
 	require.NoError(t, err)
 	require.Equal(t, wantInfo.Head, gotInfo.Head)
 	require.Equal(t, wantInfo.Control, gotInfo.Control)
+	m.compareFences(t)
 	require.Equal(t, wantInfo.Floor, gotInfo.Floor)
 	if wantInfo.Floor > 1 {
 		_, err = m.real.ReadLog(context.Background(), wantInfo.Floor-2, 1)

@@ -44,6 +44,9 @@ func (m *model) write(t *rapid.T) (w store.Write) {
 	if len(m.made) > 0 && has("unban", 10) {
 		w.Unban = append(w.Unban, rapid.SampledFrom(m.made).Draw(t, "unbanned").ID)
 	}
+	if has("fence", 4) {
+		w.Fence = m.admission(t)
+	}
 	if has("remember", 25) {
 		x := m.erasure(t)
 		w.Erase = &x
