@@ -13,7 +13,7 @@ const allEventFields = 1<<len(eventFields) - 1
 
 // maxWrapper is how many bytes around an event its wire form may keep alive:
 // ["EVENT", a subscription id and the brackets.
-const maxWrapper = 512
+const maxWrapper = 128
 
 // event reads one object as an event.
 func (d *decoder) event() (*Event, bool) {

@@ -70,15 +70,24 @@ func (s *shard) putLocked(position uint64, e *wire.Event) {
 	s.bytes += size
 }
 
-// perTag is what a tag takes beside its strings: the header of its list, and when
-// tags are many a place in the sets that filters ask.
-const perTag = 24 + 40
+// What a tag takes beside its strings: the header of its list, and when tags are many
+// a place in the sets that filters ask.
+const (
+	perTag   = 24
+	inSet    = 64
+	manyTags = 16
+)
 
-// weight estimates the memory of a decoded event in bytes: itself, its place in the
-// cache and what a message may have around it; its wire form; its texts, which are
-// parts of that unless they have escapes; the headers of its lists and strings.
+// ownSize is what an event takes itself, its place in the cache included.
+const ownSize = 256
+
+// weight estimates the memory of a decoded event in bytes: itself and its place in the
+// cache; its wire form and texts; the headers of its lists and strings.
 func weight(e *wire.Event) int {
-	n := 384 + 2*len(e.Raw()) + perTag*len(e.Tags)
+	n := ownSize + e.Size() + perTag*len(e.Tags)
+	if len(e.Tags) > manyTags {
+		n += inSet * len(e.Tags)
+	}
 	for _, tag := range e.Tags {
 		n += 16 * len(tag)
 	}
