@@ -85,8 +85,18 @@ func (m *Mirror) Run(ctx context.Context) {
 		case !store.Refused(err) && ctx.Err() == nil:
 			m.log.Warn("mirror cannot be claimed", "err", err)
 		}
-		wait(ctx, renewEvery/2+rand.N(renewEvery))
+		wait(ctx, m.untilFree(ctx)+rand.N(renewEvery/20))
 	}
+}
+
+// untilFree returns how long to wait before the next claim: until the owner's lease is
+// over, if it does not renew it, and never longer than between two renewals.
+func (m *Mirror) untilFree(ctx context.Context) time.Duration {
+	state, now, err := m.opt.Store.Fence(ctx, m.stream)
+	if err != nil {
+		return renewEvery
+	}
+	return min(max(state.Until.Sub(now), 0), renewEvery)
 }
 
 // claim makes this process the owner. The error is a *fence.Error while another one is.
