@@ -22,9 +22,11 @@ const (
 	ReqSnapshot Point = "req.snapshot"
 	// ReqBegun: a REQ has its seam, which is the end of the snapshot and the deferred
 	// rows below it. Events that commit here, and deferred rows that are delivered
-	// here, arrive live.
+	// here, arrive live. A feed has found its position in the log, and has the head as
+	// its seam: retention here can move the floor past the position.
 	ReqBegun Point = "req.begun"
-	// ReqPage: a page of stored events was read and not yet queued.
+	// ReqPage: a page of stored events, or for a feed of the log, was read and not yet
+	// queued. Retention here can move the floor past the next one.
 	ReqPage Point = "req.page"
 	// ReqReplayed: everything stored is queued, EOSE is not. Live frames wait in
 	// the hold.
