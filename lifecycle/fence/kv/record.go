@@ -51,8 +51,11 @@ func decodeRecord(value []byte, etag string) (r record, err error) {
 		return r, fmt.Errorf("%w: %w", errRecord, err)
 	}
 	r.etag = etag
-	if r.state, err = fence.Decode(r.Fence); err != nil || r.Revision == "" {
+	if r.state, err = fence.Decode(r.Fence); err != nil {
 		return r, fmt.Errorf("%w: %w", errRecord, err)
+	}
+	if r.Revision == "" {
+		return r, errRecord
 	}
 	return r, nil
 }
