@@ -235,11 +235,11 @@ func (p *parts) outboundBytes() int {
 
 // webOptions are what the HTTP side asks of the relay.
 func (r *Relay) webOptions() web.Options {
-	p, verifier := r.parts, r.verifier()
+	p, operators, strangers := r.parts, r.verifier(), r.verifier()
 	return web.Options{
 		Config: r.current, Socket: p.conns, Gate: p.conns.Gate, Metrics: p.metrics.Handler(), Ready: r.readiness,
 		Manager:  manage.New(manage.Options{Access: p.policy, Mirrors: r.mirrorStatus, Store: p.store, Progress: p.follower, Letters: p.follower, Now: time.Now, Logger: r.log}),
-		Verifier: verifier, Roster: roster{p.sessions, r.current, p.book.Share}, API: r.publishers(verifier), Logger: r.log, Version: r.version, Self: r.key.public, Search: p.store.Searches(),
+		Verifier: operators, Strangers: strangers, Roster: roster{p.sessions, r.current, p.book.Share}, API: r.publishers(strangers), Logger: r.log, Version: r.version, Self: r.key.public, Search: p.store.Searches(),
 		Log: p.positions,
 	}
 }

@@ -14,7 +14,8 @@ import (
 const frameOverhead = 1 << 10
 
 // verifier tells who signed a request (NIP-98). Replicas that share a store share what
-// they remember; the memory of a single process begins with it.
+// they remember; the memory of a single process begins with it, and each verifier has its
+// own: one URL must always be verified by the same one.
 func (r *Relay) verifier() *nip98.Verifier {
 	o := nip98.Options{Now: time.Now, Bases: r.bases}
 	if shared, ok := r.parts.store.(nip98.Ledger); ok {

@@ -41,6 +41,11 @@ var presenceMutants = []Mutant{
 		Suites: in("relay", "TestPresenceIsToldToThoseWhoMayKnow"),
 	},
 	{
+		Name: "strangers-fill-the-operators-ledger", Promise: "R9", Says: "Who asks for presence often enough locks the operator out.",
+		Edit:   Edit{"relay/web/presence.go", "signer(w, r, s.Strangers, nil)", "signer(w, r, s.Verifier, nil)"},
+		Suites: in("relay/web", "TestAStrangerWhoUsesUpTheLedgerDoesNotLockTheOperatorOut"),
+	},
+	{
 		Name: "idle-past-stale", Promise: "R10", Says: "Windows under which nobody is ever idle are accepted.",
 		Edit:   Edit{"relay/config/validate.go", "if c.Presence.Idle < c.Presence.Stale {", "if true {"},
 		Suites: in("relay/config", "TestValuesThatBreakARule"),

@@ -29,5 +29,6 @@
 // Document and page follow the configuration that Options.Config returns at the
 // moment of the request, so a reload changes them. Nothing here keeps state,
 // starts a goroutine, or blocks beyond what the functions in Options do: the tokens
-// that were used are in the Verifier's ledger.
+// that were used are in the ledgers of the verifiers: those of strangers apart, since
+// anybody may fill theirs.
 package web

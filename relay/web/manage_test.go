@@ -45,12 +45,15 @@ func (manager) Call(_ context.Context, method string, params []json.RawMessage) 
 func managed(t *testing.T, log io.Writer, gate ...func(http.Handler) http.Handler) *relay {
 	t.Helper()
 	gate = append(gate, nil)
-	r := serve(t, web.Options{
-		Gate: gate[0], Manager: manager{}, Logger: slog.New(slog.NewTextHandler(log, nil)),
-		Verifier: nip98.New(nip98.Options{
+	verifier := func() *nip98.Verifier {
+		return nip98.New(nip98.Options{
 			Now: time.Now, Ledger: nip98.NewMemory(100, time.Now),
 			Bases: func(r *http.Request) []string { return []string{"ws://" + r.Host} },
-		}),
+		})
+	}
+	r := serve(t, web.Options{
+		Gate: gate[0], Manager: manager{}, Roster: nobody{}, Logger: slog.New(slog.NewTextHandler(log, nil)),
+		Verifier: verifier(), Strangers: verifier(),
 	})
 	operator, err := nostr.GetPublicKey(operatorKey)
 	require.NoError(t, err)

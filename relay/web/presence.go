@@ -11,6 +11,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"fencepost/relay/store"
+	"fencepost/relay/web/nip98"
 	"fencepost/relay/wire"
 )
 
@@ -57,7 +58,7 @@ type Node struct {
 
 // servePresence answers GET /api/presence?pubkeys=KEY,KEY for whoever signs (NIP-98).
 func (s *server) servePresence(w http.ResponseWriter, r *http.Request) {
-	viewer, ok := s.signer(w, r, nil)
+	viewer, ok := signer(w, r, s.Strangers, nil)
 	if !ok {
 		return
 	}
@@ -82,7 +83,7 @@ func (s *server) servePresence(w http.ResponseWriter, r *http.Request) {
 
 // serveSessions answers GET /api/sessions?after=CURSOR for the operator.
 func (s *server) serveSessions(w http.ResponseWriter, r *http.Request) {
-	if _, ok := s.signer(w, r, isOperator(s.Config())); !ok {
+	if _, ok := signer(w, r, s.Verifier, isOperator(s.Config())); !ok {
 		return
 	}
 	after, err := decodeCursor(r.URL.Query().Get("after"))
@@ -108,13 +109,13 @@ func (s *server) serveSessions(w http.ResponseWriter, r *http.Request) {
 }
 
 // signer returns who signed a GET, and answers it if nobody did that may.
-func (s *server) signer(w http.ResponseWriter, r *http.Request, may func(string) error) (key string, ok bool) {
+func signer(w http.ResponseWriter, r *http.Request, v *nip98.Verifier, may func(string) error) (key string, ok bool) {
 	w.Header().Set("Cache-Control", "no-store")
 	if r.Method != http.MethodGet {
 		refuseMethod(w, http.MethodGet)
 		return "", false
 	}
-	key, err := s.Verifier.Verify(r, nil, may)
+	key, err := v.Verify(r, nil, may)
 	if err != nil {
 		refuse(w, err)
 		return "", false

@@ -12,9 +12,8 @@ import (
 	"fencepost/relay/wire"
 )
 
-// Options make the handler. Config and Socket must be set, Verifier and Logger
-// with Manager
-// or Roster.
+// Options make the handler. Config and Socket must be set, Verifier and Logger with
+// Manager or Roster, Strangers with Roster.
 type Options struct {
 	Config   func() config.Config                 // the present configuration; must not block
 	Socket   http.Handler                         // takes WebSocket upgrades at the endpoint
@@ -24,12 +23,15 @@ type Options struct {
 	Manager  Manager                              // nil: there is no management API
 	API      http.Handler                         // of everything below /api/; nil: there is nothing
 	Roster   Roster                               // nil: nobody is told who is connected
-	Verifier *nip98.Verifier                      // tells who sent a request
-	Logger   *slog.Logger
-	Log      func(ctx context.Context) (wire.Log, error) // for changes feeds; nil: the document says nothing of it
-	Search   bool                                        // the store searches (NIP-50)
-	Self     string                                      // the relay's own public key, hex, or ""
-	Version  string                                      // of the program, or ""
+	Verifier *nip98.Verifier                      // tells whether the operator sent a request
+	// Strangers tells who sent one that anybody may send. Its ledger is not Verifier's,
+	// unless that cannot be full: a stranger who fills it would lock the operator out.
+	Strangers *nip98.Verifier
+	Logger    *slog.Logger
+	Log       func(ctx context.Context) (wire.Log, error) // for changes feeds; nil: the document says nothing of it
+	Search    bool                                        // the store searches (NIP-50)
+	Self      string                                      // the relay's own public key, hex, or ""
+	Version   string                                      // of the program, or ""
 }
 
 // New returns the handler of the whole HTTP server.
