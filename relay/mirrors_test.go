@@ -216,3 +216,21 @@ func TestTheOperatorSeesTheMirrors(t *testing.T) {
 	}, soon, 50*time.Millisecond)
 	r.call(t, "listmirrors")
 }
+
+// By NIP-77 both sides come to have everything, whatever their events are dated.
+func TestMirrorsReconcile(t *testing.T) {
+	t.Parallel()
+	upstream := start(t, t.TempDir())
+	dir := t.TempDir()
+	r := start(t, dir)
+	old := func(i int) nostr.Timestamp { return 1_600_000_000 + nostr.Timestamp(i%3) }
+	here, there := publishNotes(t, r.dial(t), 1, 300, old), publishNotes(t, upstream.dial(t), 1, 600, old)
+	require.NoError(t, r.stop())
+	r = start(t, dir, mirrors(upstream.url, `{"kinds":[1]}`, "both", "reconcile"))
+	r.holds(t, `{"kinds":[1]}`, here, there)
+	upstream.holds(t, `{"kinds":[1]}`, here, there)
+	require.NoError(t, r.stop())
+	late := publishNotes(t, upstream.dial(t), 1, 10, old)
+	r = start(t, dir, mirrors(upstream.url, `{"kinds":[1]}`, "both", "reconcile"))
+	r.holds(t, `{"kinds":[1]}`, here, there, late)
+}

@@ -19,13 +19,13 @@ type Mirror struct {
 	URL       string       // ws or wss
 	Filter    *wire.Filter // what is mirrored; without since, until, limit and search
 	Direction string       // down, up or both
-	Start     string       // now, all or since
+	Start     string       // now, all, since or reconcile
 	Since     time.Time    // with since
 }
 
 var (
 	directions = []string{"down", "up", "both"}
-	starts     = []string{"now", "all"}
+	starts     = []string{"now", "all", "reconcile"}
 )
 
 // mirrors reads [[mirror]].
@@ -122,7 +122,7 @@ func (c Config) writeMirrors(w io.Writer) {
 		"#   [[mirror]]\n#   url = \"wss://relay.example.com\"\n"+
 		"#   filter = '{\"kinds\":[0,3,10002]}'  # everything when it is missing\n"+
 		"#   direction = \"down\"  # from there to here; up: from here to there; both\n"+
-		"#   start = \"now\"  # with new events; all, or a time; counts at the first start\n")
+		"#   start = \"now\"  # with new events; all, reconcile (NIP-77), or a time\n")
 	for _, m := range c.Mirrors {
 		start := m.Start
 		if start == "since" {

@@ -61,8 +61,8 @@ func TestMirrorsThatCannotBeAreProblems(t *testing.T) {
 		"[[mirror]]\nurl = \"ws://a\"\nfilter='{\"limit\":0}'":                    "mirror[1].filter: must have no since, until, limit or search",
 		"[[mirror]]\nurl = \"ws://a\"\nfilter='{\"search\":\"x\"}'":               "mirror[1].filter: must have no since, until, limit or search",
 		"[[mirror]]\nurl = \"ws://a\"\ndirection = \"left\"":                      "mirror[1].direction: must be down, up or both",
-		"[[mirror]]\nurl = \"ws://a\"\nstart = \"then\"":                          "mirror[1].start: must be now or all, or a time",
-		"[[mirror]]\nurl = \"ws://a\"\n[[mirror]]\nurl = \"a\"\nstart = \"then\"": "mirror[2].start: must be now or all, or a time",
+		"[[mirror]]\nurl = \"ws://a\"\nstart = \"then\"":                          "mirror[1].start: must be now, all or reconcile, or a time",
+		"[[mirror]]\nurl = \"ws://a\"\n[[mirror]]\nurl = \"a\"\nstart = \"then\"": "mirror[2].start: must be now, all or reconcile, or a time",
 	} {
 		_, err := loadText(t, text)
 		require.ErrorContains(t, err, want, text)

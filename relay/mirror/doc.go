@@ -13,7 +13,9 @@
 // id, signature, permissions, and the filter as well. Events that this relay has are
 // duplicates, which take no number. An event that cannot be saved ends the session, and
 // is fetched again. What an upstream stores late, with a created_at more than Overlap
-// before the moment at which the connection was lost, is missed.
+// before the moment at which the connection was lost, is missed, unless Start is
+// Reconcile: then both sides are compared by NIP-77 after each connect, and pages are for
+// an upstream that cannot do that.
 //
 // Up. The log is followed in position order. What everybody may read here is published
 // there, protected events (NIP-70) and what came from there aside. An upstream that

@@ -35,7 +35,18 @@ func (s *session) down(ctx context.Context) error {
 		return nil
 	}
 	s.counts.behind.Store(true)
-	if !first {
+	alike := false
+	if s.spec.Start == Reconcile {
+		var err error
+		if alike, err = s.reconcile(ctx); err != nil {
+			return err
+		}
+	}
+	if alike {
+		s.at.set(func(c *Cursor) { c.Top, c.Done, c.Until, c.Owed = now, 0, 0, 0 })
+	}
+	close(s.compared)
+	if !alike && !first {
 		if err := s.pages(ctx, s.stored, gap, now, work{s.taking, s.take}, nil); err != nil {
 			return err
 		}

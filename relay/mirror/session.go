@@ -31,6 +31,8 @@ type session struct {
 	giving chan struct{} // one for each that the upstream judges; the same
 	auth   func() error  // authenticates once, for all who ask
 
+	compared chan struct{} // closed when both sides are compared, or cannot be
+
 	mu sync.Mutex // guards the fields below; never held across I/O
 	// +checklocks:mu
 	subs map[string]*sub
@@ -58,6 +60,7 @@ func (h *holding) connect(ctx context.Context) error {
 		holding: h, client: c, group: lifecycle.NewGroup(ctx), subs: make(map[string]*sub),
 		// Apart: the upstream answers only while what it sends is taken.
 		taking: make(chan struct{}, parallel), giving: make(chan struct{}, parallel),
+		compared: make(chan struct{}),
 	}
 	s.auth = sync.OnceValue(func() error { return c.Authenticate(s.group.Context(), h.opt.Secret) })
 	h.counts.connected.Store(true)

@@ -26,6 +26,8 @@ const (
 	Now   Start = "now"   // with what comes from now on
 	All   Start = "all"   // with everything
 	Since Start = "since" // with what was created since a time
+	// Reconcile begins with what each side lacks (NIP-77), and so after each connect.
+	Reconcile Start = "reconcile"
 )
 
 // Spec is what one mirror does.

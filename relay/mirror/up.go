@@ -3,7 +3,6 @@ package mirror
 import (
 	"context"
 	"errors"
-	"io"
 	"math/rand/v2"
 	"strings"
 
@@ -21,6 +20,11 @@ func (s *session) up(ctx context.Context) error {
 		return err
 	}
 	c := s.at.set(func(c *Cursor) { c.beginUp(&s.spec, info, s.opt.Now().Unix()) })
+	if s.spec.Start == Reconcile {
+		if c, err = s.comparedUp(ctx); err != nil {
+			return err
+		}
+	}
 	if c.Owed > 0 {
 		if err := s.pages(ctx, s.mine, c.Owed-1, s.opt.Now().Unix(), work{s.giving, s.offer}, nil); err != nil {
 			return err
@@ -31,6 +35,23 @@ func (s *session) up(ctx context.Context) error {
 		}
 	}
 	return s.follow(ctx)
+}
+
+// comparedUp returns the cursor once both sides are compared. Down does it, if there is
+// that direction as well.
+func (s *session) comparedUp(ctx context.Context) (Cursor, error) {
+	if s.spec.down() {
+		select {
+		case <-s.compared:
+		case <-ctx.Done():
+		}
+		return s.at.get(), ctx.Err()
+	}
+	done, err := s.reconcile(ctx)
+	if err != nil || !done {
+		return s.at.get(), err
+	}
+	return s.at.set(func(c *Cursor) { c.Owed = 0 }), nil
 }
 
 // beginUp sets where the log is followed from. A position that the log no longer has
@@ -52,29 +73,8 @@ func (c *Cursor) beginUp(spec *Spec, info store.LogInfo, now int64) {
 
 // mine is what is stored here.
 func (s *session) mine(ctx context.Context, f nostr.Filter) (page []*wire.Event, all bool, err error) {
-	snap, err := s.opt.Store.Snapshot(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	defer func() { err = errors.Join(err, snap.Close()) }()
-	rows, err := snap.Query(ctx, []*wire.Filter{wire.NewFilter(f)}, store.QueryOptions{})
-	if err != nil {
-		return nil, false, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	var records []store.Record
-	for {
-		records, err = rows.Next(ctx, records[:0], readBatch)
-		if errors.Is(err, io.EOF) {
-			return page, len(page) < f.Limit, nil
-		}
-		if err != nil {
-			return nil, false, err
-		}
-		for _, r := range records {
-			page = append(page, r.Event)
-		}
-	}
+	err = s.eachHere(ctx, wire.NewFilter(f), func(ev *wire.Event) { page = append(page, ev) })
+	return page, len(page) < f.Limit, err
 }
 
 // follow publishes what the log gets.
