@@ -16,6 +16,7 @@ import (
 // What a negotiation is refused or ended with (NIP-77).
 var (
 	errNoNegotiations = wire.Because(wire.Blocked, "this relay does not reconcile")
+	errNoSearch       = wire.Because(wire.Unsupported, "there is no search in a negotiation")
 	errTooBig         = wire.Because(wire.Blocked, "this query is too big")
 	errManyOpen       = wire.Because(wire.Blocked, "too many negotiations are open on this connection")
 	errManyHeld       = wire.Because(wire.RateLimited, "the relay reconciles as much as it can, try later")
@@ -57,6 +58,8 @@ func (s *Session) negOpen(ctx context.Context, m *wire.NegOpenMessage) {
 	case l.NegRecords == 0 || s.negFrame() < negentropy.MinFrame:
 		err = errNoNegotiations
 	case err != nil:
+	case m.Filter.Search != "":
+		err = errNoSearch
 	case l.NegSessions > 0 && s.openNegotiations() >= l.NegSessions:
 		err = errManyOpen
 	case !s.conn.Charge(weight): // as for a COUNT

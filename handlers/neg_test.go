@@ -171,6 +171,14 @@ func TestNegotiationsThatAreRefused(t *testing.T) {
 	}
 }
 
+func TestThereIsNoSearchInANegotiation(t *testing.T) {
+	t.Parallel()
+	talk(t, harness.Options{Handlers: negLimits, Search: true}, func(t *testing.T, _ *harness.Relay, c *harness.Client) {
+		require.Equal(t, "EOSE", sayOne(t, c, `["REQ","x",{"search":"a"}]`).Verb)
+		requireNegErr(t, sayOne(t, c, negOpen("y", `{"search":"a"}`, empty)), "y", wire.Unsupported)
+	})
+}
+
 func TestFailedNegotiationTellsNothing(t *testing.T) {
 	t.Parallel()
 	o := wrap(func(s store.Store) store.Store { return broken{s} })

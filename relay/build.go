@@ -183,7 +183,7 @@ func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions,
 	o.Registry, o.Logger, o.Metrics = p.registry, log, p.metrics
 	p.conns = conn.NewServer(g.Context(), o)
 	p.metrics.Observe(metrics.Observed{
-		Subscriptions: p.index.Len, OutboundBytes: p.outboundBytes, Lag: p.lag,
+		Subscriptions: p.index.Len, OutboundBytes: p.outboundBytes, Negotiated: p.handlers.Held, Lag: p.lag,
 		Head:      func() uint64 { return p.head(g.Context()) },
 		Listening: func() bool { return hears(s) },
 		Deferred:  func() int { return len(p.follower.Deferred()) },

@@ -21,6 +21,8 @@ func (m *Metrics) declareConnections() {
 		m.observe(func(o *Observed) func() int { return o.OutboundBytes }))
 	m.gauge("subscriptions", "Current subscriptions of all connections.",
 		m.observe(func(o *Observed) func() int { return o.Subscriptions }))
+	m.gauge("negotiated_events", "Events that open negotiations are about (NIP-77), about 72 bytes each.",
+		m.observe(func(o *Observed) func() int { return o.Negotiated }))
 	m.ended = m.family("subscriptions_ended_total", "Subscriptions that the relay ended, by reason.", "reason",
 		append([]string{"slow", "resync"}, prefixes...)...)
 }

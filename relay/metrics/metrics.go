@@ -41,6 +41,7 @@ type Metrics struct {
 type Observed struct {
 	Subscriptions func() int    // current subscriptions of all connections
 	OutboundBytes func() int    // bytes in the outbound queues of all connections
+	Negotiated    func() int    // events that open negotiations are about
 	Head          func() uint64 // position of the newest log row; 0 when it is not known
 
 	Lag       func() time.Duration // since when nothing is known of the log

@@ -45,6 +45,7 @@ func TestWhatIsCountedIsShown(t *testing.T) {
 	m.Observe(metrics.Observed{
 		Subscriptions: func() int { return 5 },
 		OutboundBytes: func() int { return 4096 },
+		Negotiated:    func() int { return 77 },
 		Head:          func() uint64 { return 15 },
 		Lag:           func() time.Duration { return 1500 * time.Millisecond },
 		Listening:     func() bool { return false },
@@ -75,6 +76,7 @@ func TestWhatIsCountedIsShown(t *testing.T) {
 		`fencepost_log_head_position 15`,
 		`fencepost_listener_connected 0`,
 		`fencepost_subscriptions 5`,
+		`fencepost_negotiated_events 77`,
 		`fencepost_outbound_queue_bytes 4096`,
 		`fencepost_panics_total 1`,
 	} {
