@@ -53,7 +53,7 @@ test: ## test the whole module; needs nothing but Go
 test-pg: ## run what needs PostgreSQL at its long sizes; starts one or takes FENCEPOST_TEST_POSTGRES
 	CI=true FENCEPOST_TEST_FULL=1 $(GO) test $(RACE) ./relay/store/postgres ./regress/postgres -count=1 -v -timeout 30m
 	CI=true $(GO) test $(RACE) ./relay ./cmd/fencepost -run 'Replica|Database|Start|Migrate' -count=1 -v -timeout 10m
-	CI=true $(GO) test ./regress/cluster -cluster -count=1 -v -timeout 30m
+	CI=true $(GO) test $(RACE) ./regress/cluster -cluster -count=1 -v -timeout 30m
 	CI=true $(GO) test ./regress/fences -run Replicas -count=1 -v -timeout 10m
 
 race: ## run the race-ordering suites COUNT times

@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -92,7 +93,7 @@ type round struct {
 
 	behind    bool          // the reader's replica may end what is private before it knows of the revocation
 	published []*wire.Event // in the group, accepted
-	serial    int
+	serial    atomic.Int64  // makes what is sent unique
 }
 
 func (r *round) run() {
@@ -180,8 +181,7 @@ func (r *round) found() {
 // say publishes one event in the group. The replica may not know yet that there is the
 // group, or that the writer is in it.
 func (r *round) say(w *watcher) error {
-	r.serial++
-	e, err := cluster.Event(writerKey, said, fmt.Sprintf("%s %d", r.group, r.serial), nostr.Tag{"h", r.group})
+	e, err := cluster.Event(writerKey, said, fmt.Sprintf("%s %d", r.group, r.serial.Add(1)), nostr.Tag{"h", r.group})
 	if err != nil {
 		return err
 	}
@@ -195,8 +195,7 @@ func (r *round) say(w *watcher) error {
 // request sends a request of NIP-29, which must be granted, on a connection of its own.
 func (r *round) request(on *cluster.Replica, key, kind int, tags ...nostr.Tag) {
 	r.t.Helper()
-	r.serial++
-	e, err := cluster.Event(key, kind, fmt.Sprint(r.serial), append([]nostr.Tag{{"h", r.group}}, tags...)...)
+	e, err := cluster.Event(key, kind, fmt.Sprint(r.serial.Add(1)), append([]nostr.Tag{{"h", r.group}}, tags...)...)
 	require.NoError(r.t, err)
 	w := watch(r.t, on, key)
 	require.NoError(r.t, insist(r.t.Context(), w.conn, e), "kind %d", kind)
