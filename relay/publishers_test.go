@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fencepost/regress/dapr"
+	"fencepost/regress/postgres"
 	"fencepost/relay/config"
 	"fencepost/relay/web/nip98"
 )
@@ -100,4 +101,51 @@ func TestFencesCanStandBesideTheStore(t *testing.T) {
 	send(t, c, `["REQ","all",{"kinds":[1]}]`)
 	require.Equal(t, ev.ID, next(t, c).Event.ID)
 	require.Equal(t, "EOSE", next(t, c).Verb)
+}
+
+// P6, P18: a stream is one for all replicas, and so is the memory of signed calls.
+func TestReplicasShareStreamsAndSignedCalls(t *testing.T) {
+	t.Parallel()
+	all := replicas(t, postgres.Start(t).Database(t), 2, called("wss://relay.example"))
+	body, err := json.Marshal(map[string]any{"new_token": "a token of the first owner", "active": true})
+	require.NoError(t, err)
+	const path = "/api/publishers/s/fence"
+	header, err := nip98.Header(publisherKey, "POST", "https://relay.example"+path, body, time.Now())
+	require.NoError(t, err)
+	var statuses []int
+	for _, r := range all {
+		request, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+r.url+path, bytes.NewReader(body))
+		require.NoError(t, err)
+		request.Header.Set("Authorization", header)
+		request.Header.Set("Content-Type", "application/json")
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		statuses = append(statuses, answer.StatusCode)
+	}
+	require.Equal(t, []int{200, 401}, statuses, "a signed call is used once, whichever replica it comes to")
+}
+
+// A successor takes over on another replica, and the first owner is refused on its own.
+func TestAStreamMovesBetweenReplicas(t *testing.T) {
+	t.Parallel()
+	all := replicas(t, postgres.Start(t).Database(t), 2)
+	const one, two = "a token of the first owner", "a token of the second one"
+	publish := func(r *running, token string) (int, map[string]any) {
+		ev := note(t, "by "+token)
+		return r.publishes(t, "POST", "/api/publishers/s/frames", map[string]any{"token": token, "event": json.RawMessage(ev.Raw())})
+	}
+	status, got := all[0].publishes(t, "POST", "/api/publishers/s/fence", map[string]any{"new_token": one, "active": true})
+	require.Equal(t, 200, status, got)
+	status, got = publish(all[1], one)
+	require.Equal(t, 200, status, got)
+	require.EqualValues(t, 1, got["number"])
+	status, got = all[1].publishes(t, "POST", "/api/publishers/s/fence", map[string]any{"expected_token": one, "new_token": two, "active": true})
+	require.Equal(t, 200, status, got)
+	status, got = publish(all[0], one)
+	require.Equal(t, http.StatusPreconditionFailed, status, got)
+	require.EqualValues(t, 2, got["epoch"])
+	status, got = publish(all[0], two)
+	require.Equal(t, 200, status, got)
+	require.EqualValues(t, 2, got["number"])
 }
