@@ -38,9 +38,9 @@ type node struct {
 	observed    time.Time
 	stopped     bool
 	connections int
-	sessions    map[ref]*entry
-	left        []ref          // sessions that ended, the oldest first; some are forgotten already
-	last        map[string]ref // key -> its session that ended last
+	sessions    map[string]map[uint64]*entry // key -> connection
+	left        []ref                        // sessions that ended, the oldest first; some are forgotten already
+	last        map[string]ref               // key -> its session that ended last
 }
 
 type ref struct {
@@ -69,33 +69,58 @@ func (m *Memory) Report(ctx context.Context, r store.SessionReport) (fresh bool,
 	n := m.nodes[r.Node]
 	if fresh = n == nil; fresh {
 		m.reported++
-		n = &node{order: m.reported, sessions: make(map[ref]*entry), last: make(map[string]ref)}
+		n = &node{order: m.reported, sessions: make(map[string]map[uint64]*entry), last: make(map[string]ref)}
 		m.nodes[r.Node] = n
 	}
 	n.observed, n.stopped, n.connections = now, r.Stopped, r.Connections
 	for _, o := range r.Open {
-		n.sessions[ref{o.Conn, o.Key}] = &entry{active: now.Add(-o.Idle), doc: slices.Clone(o.Doc)}
+		n.put(ref{o.Conn, o.Key}, &entry{active: now.Add(-o.Idle), doc: slices.Clone(o.Doc)})
 	}
 	for _, o := range r.Ended {
 		n.end(ref{o.Conn, o.Key}, now)
 	}
 	if r.Stopped {
-		for at := range n.sessions {
-			n.end(at, now)
-		}
+		n.each(func(at ref, _ *entry) { n.end(at, now) })
 	}
 	m.forget(now)
 	return fresh, nil
 }
 
+func (n *node) put(at ref, e *entry) {
+	if n.sessions[at.key] == nil {
+		n.sessions[at.key] = make(map[uint64]*entry)
+	}
+	n.sessions[at.key][at.conn] = e
+}
+
+func (n *node) remove(at ref) {
+	if delete(n.sessions[at.key], at.conn); len(n.sessions[at.key]) == 0 {
+		delete(n.sessions, at.key)
+	}
+}
+
+// each calls yield, which may remove sessions, with all of them.
+func (n *node) each(yield func(at ref, e *entry)) {
+	for key := range n.sessions {
+		n.of(key, yield)
+	}
+}
+
+// of is each of one key. It costs what that key has.
+func (n *node) of(key string, yield func(at ref, e *entry)) {
+	for conn, e := range n.sessions[key] {
+		yield(ref{conn, key}, e)
+	}
+}
+
 // end notes that a session ended, which is then the one of its key that is kept.
 func (n *node) end(at ref, now time.Time) {
-	e := n.sessions[at]
+	e := n.sessions[at.key][at.conn]
 	if e == nil || !e.ended.IsZero() {
 		return
 	}
 	if before, ok := n.last[at.key]; ok {
-		delete(n.sessions, before)
+		n.remove(before)
 	}
 	e.ended, n.last[at.key] = now, at
 	n.left = append(n.left, at)
@@ -106,10 +131,10 @@ func (n *node) forget(before time.Time) {
 	for len(n.left) > 0 {
 		at := n.left[0]
 		if n.last[at.key] == at {
-			if len(n.last) <= KeepEnded && !n.sessions[at].ended.Before(before) {
+			if len(n.last) <= KeepEnded && !n.sessions[at.key][at.conn].ended.Before(before) {
 				return
 			}
-			delete(n.sessions, at)
+			n.remove(at)
 			delete(n.last, at.key)
 		}
 		n.left = n.left[1:]
@@ -128,14 +153,19 @@ func (m *Memory) forget(now time.Time) {
 	}
 }
 
-// OfKeys implements store.Sessions.
+// OfKeys implements store.Sessions. It costs what these keys have, as anybody may ask.
 func (m *Memory) OfKeys(_ context.Context, now time.Time, keys []string, max int) ([]store.SessionSeen, error) {
-	all, _ := m.read(now)
+	keys = slices.Compact(slices.Sorted(slices.Values(keys)))
+	all, _ := m.read(now, func(n *node, yield func(ref, *entry)) {
+		for _, key := range keys {
+			n.of(key, yield)
+		}
+	})
 	slices.SortStableFunc(all, func(a, b seen) int { return -a.end().Compare(b.end()) })
 	var out []store.SessionSeen
 	counts := make(map[string]int, len(keys))
 	for _, s := range all {
-		if slices.Contains(keys, s.Key) && counts[s.Key] < max {
+		if counts[s.Key] < max {
 			counts[s.Key]++
 			out = append(out, s.SessionSeen)
 		}
@@ -145,7 +175,7 @@ func (m *Memory) OfKeys(_ context.Context, now time.Time, keys []string, max int
 
 // All implements store.Sessions.
 func (m *Memory) All(_ context.Context, now time.Time, after store.SessionRef, max int) ([]store.SessionSeen, []store.NodeSeen, error) {
-	all, nodes := m.read(now)
+	all, nodes := m.read(now, (*node).each)
 	var out []store.SessionSeen
 	for _, s := range all {
 		if compare(s.SessionRef, after) > 0 && len(out) < max {
@@ -169,19 +199,19 @@ func (s seen) end() time.Time {
 	return time.Unix(1<<40, 0)
 }
 
-// read returns everything, in order.
-func (m *Memory) read(now time.Time) (all []seen, nodes []store.NodeSeen) {
+// read returns the sessions that each yields of each node, and all nodes, in order.
+func (m *Memory) read(now time.Time, each func(n *node, yield func(ref, *entry))) (all []seen, nodes []store.NodeSeen) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for id, n := range m.nodes {
 		state := store.NodeState{Observed: n.observed, Age: max(0, now.Sub(n.observed)), Gone: n.stopped || m.succeeded(id, n)}
 		nodes = append(nodes, store.NodeSeen{Node: id, Connections: n.connections, NodeState: state})
-		for r, e := range n.sessions {
+		each(n, func(r ref, e *entry) {
 			all = append(all, seen{store.SessionSeen{
 				SessionRef: store.SessionRef{Node: id, Conn: r.conn, Key: r.key},
 				Ended:      !e.ended.IsZero(), Active: e.active, Doc: e.doc, NodeState: state,
 			}, e.ended})
-		}
+		})
 	}
 	slices.SortFunc(all, func(a, b seen) int { return compare(a.SessionRef, b.SessionRef) })
 	slices.SortFunc(nodes, func(a, b store.NodeSeen) int { return compareNodes(a.Node, b.Node) })

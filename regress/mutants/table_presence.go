@@ -41,6 +41,11 @@ var presenceMutants = []Mutant{
 		Suites: in("relay", "TestPresenceIsToldToThoseWhoMayKnow"),
 	},
 	{
+		Name: "presence-costs-all-sessions", Promise: "R9", Says: "Each question for one key goes through the sessions of all.",
+		Edit:   Edit{"registry/session/memory.go", "\t\tfor _, key := range keys {\n\t\t\tn.of(key, yield)\n\t\t}\n", "\t\tn.each(yield)\n"},
+		Suites: in("registry/session", "TestAKeyIsFoundAmongManyAtTheCostOfItsOwnSessions"),
+	},
+	{
 		Name: "strangers-fill-the-operators-ledger", Promise: "R9", Says: "Who asks for presence often enough locks the operator out.",
 		Edit:   Edit{"relay/web/presence.go", "signer(w, r, s.Strangers, nil)", "signer(w, r, s.Verifier, nil)"},
 		Suites: in("relay/web", "TestAStrangerWhoUsesUpTheLedgerDoesNotLockTheOperatorOut"),
