@@ -3,6 +3,8 @@
 package suites_test
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"fencepost/lifecycle/pause"
 	"fencepost/regress/harness"
 	"fencepost/relay/access/control"
+	"fencepost/relay/store"
 	"fencepost/relay/store/storetest"
 	"fencepost/relay/wire"
 )
@@ -21,21 +24,37 @@ import (
 
 const maxLag = 5 * time.Second
 
+// severed is a store whose log cannot be read while it is told so.
+type severed struct {
+	store.Store
+	away *atomic.Bool
+}
+
+func (s severed) ReadLog(ctx context.Context, after store.Position, most int) ([]store.Entry, error) {
+	if s.away.Load() {
+		return nil, errDisk
+	}
+	return s.Store.ReadLog(ctx, after, most)
+}
+
 // stale runs test with a member of two private groups, on a relay that trusts its
-// permissions for maxLag. Nobody looks at the log unless the test has it done.
-func stale(t *testing.T, test func(t *testing.T, w *world, f *faults)) {
+// permissions for maxLag and whose log can be taken away. Nobody looks at the log unless
+// the test has it done.
+func stale(t *testing.T, test func(t *testing.T, w *world, away *atomic.Bool)) {
 	t.Helper()
-	inFaultyWorld(t, harness.Options{MaxLag: maxLag}, func(t *testing.T, w *world, f *faults) {
+	away := new(atomic.Bool)
+	o := harness.Options{MaxLag: maxLag, Wrap: func(s store.Store) store.Store { return severed{s, away} }}
+	inWorld(t, o, func(t *testing.T, w *world) {
 		w.found(pizza, secretKey, otherKey)
 		w.found(pasta, secretKey)
 		w.client.Auth(t, secretKey)
-		test(t, w, f)
+		test(t, w, away)
 	})
 }
 
 func TestARelayThatHasLostItsLogShowsNothingPrivate(t *testing.T) {
 	t.Parallel()
-	stale(t, func(t *testing.T, w *world, f *faults) {
+	stale(t, func(t *testing.T, w *world, away *atomic.Bool) {
 		w.Commit(t, post(1, pizza), note(1, 1))
 		w.Step(t)
 		w.Run()
@@ -43,7 +62,7 @@ func TestARelayThatHasLostItsLogShowsNothingPrivate(t *testing.T) {
 		after(time.Minute)
 		require.Equal(t, []string{"EVENT", "EOSE"}, verbs(t, w.open(reqGroup("x", pizza))), "as long as it follows")
 		require.Equal(t, []string{"EVENT", "EVENT", "EOSE"}, verbs(t, w.open(`["REQ","all",{}]`)))
-		f.readLog = errDisk
+		away.Store(true)
 		after(maxLag - 2*time.Second)
 		synctest.Wait()
 		require.Empty(t, w.client.Settle())
@@ -59,7 +78,7 @@ func TestARelayThatHasLostItsLogShowsNothingPrivate(t *testing.T) {
 		stranger.Send(`["REQ","x",{}]`)
 		require.Equal(t, []string{"EVENT", "EOSE"}, verbs(t, stranger.Settle()), "who may not see it misses nothing")
 
-		f.readLog = nil
+		away.Store(false)
 		after(time.Minute)
 		require.Equal(t, []string{"EVENT", "EOSE"}, verbs(t, w.open(reqGroup("x", pizza))))
 		require.Equal(t, 4, w.Index.Len())
@@ -69,7 +88,7 @@ func TestARelayThatHasLostItsLogShowsNothingPrivate(t *testing.T) {
 // A replica that was stopped goes on with whatever it was about to do.
 func TestAFrameThatWasQueuedBeforeARelayLostItsLogIsNotTaken(t *testing.T) {
 	t.Parallel()
-	stale(t, func(t *testing.T, w *world, _ *faults) {
+	stale(t, func(t *testing.T, w *world, _ *atomic.Bool) {
 		require.Equal(t, []string{"EOSE"}, verbs(t, w.open(reqGroup("x", pizza))))
 		require.Equal(t, []string{"EOSE"}, verbs(t, w.open(req("y", 1))))
 		w.Commit(t, post(1, pizza), note(1, 1))
@@ -85,7 +104,7 @@ func TestAFrameThatWasQueuedBeforeARelayLostItsLogIsNotTaken(t *testing.T) {
 // Strangers may ask for a hidden group, as if there were none.
 func TestAMemberOfAHiddenGroupLosesItWithTheLog(t *testing.T) {
 	t.Parallel()
-	stale(t, func(t *testing.T, w *world, _ *faults) {
+	stale(t, func(t *testing.T, w *world, _ *atomic.Bool) {
 		w.Control(t, control.Row{
 			Type: control.GroupCreated, Group: "attic", Key: storetest.Key(7), Stamp: 1, Tags: nostr.Tags{{"name", "attic"}, {"private"}, {"hidden"}},
 		}, "g:attic")
@@ -103,7 +122,7 @@ func TestAQueryDuringWhichARelayLosesItsLogShowsNothingPrivate(t *testing.T) {
 	for _, at := range []pause.Point{pause.ReqJudged, pause.ReqIndexed, pause.ReqSnapshot, pause.ReqPage, pause.ReqDecided, pause.ReqReplayed} {
 		t.Run(string(at), func(t *testing.T) {
 			t.Parallel()
-			stale(t, func(t *testing.T, w *world, _ *faults) {
+			stale(t, func(t *testing.T, w *world, _ *atomic.Bool) {
 				w.Commit(t, post(1, pizza))
 				w.Step(t)
 				q := w.send(at, reqGroup("x", pizza))

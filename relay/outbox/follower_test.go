@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -23,15 +24,30 @@ import (
 
 // handles is an index that finds everybody. It does not look at events, so that
 // what is delivered is the follower's choice.
-type handles struct{ all []*lifecycle.Handle }
+type handles struct {
+	mu  sync.Mutex // guards the field below where the follower runs by itself
+	all []*lifecycle.Handle
+}
 
 func (x *handles) Candidates(dst []*lifecycle.Handle, _ *wire.Event) []*lifecycle.Handle {
+	return x.All(dst)
+}
+
+func (x *handles) add(h *lifecycle.Handle) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.all = append(x.all, h)
+}
+
+func (x *handles) All(dst []*lifecycle.Handle) []*lifecycle.Handle {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	return append(dst, x.all...)
 }
 
-func (x *handles) All(dst []*lifecycle.Handle) []*lifecycle.Handle { return append(dst, x.all...) }
-
 func (x *handles) Remove(h *lifecycle.Handle) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	before := len(x.all)
 	x.all = slices.DeleteFunc(x.all, func(other *lifecycle.Handle) bool { return other == h })
 	return len(x.all) < before
@@ -53,7 +69,7 @@ func (c *counts) DeadLetter(class string)        { c.letters = append(c.letters,
 // and some of whose rows cannot be read.
 type spoilt struct {
 	*storetest.Fake
-	broken  map[store.Position]error
+	broken  sync.Map // position -> why its row cannot be read
 	failing atomic.Bool
 	reads   atomic.Int32
 	deaf    bool
@@ -68,8 +84,8 @@ func (l *spoilt) ReadLog(ctx context.Context, after store.Position, limit int) (
 	}
 	rows, err := l.Fake.ReadLog(ctx, after, limit)
 	for i := range rows {
-		if why := l.broken[rows[i].Position]; why != nil {
-			rows[i] = unreadable(rows[i], why)
+		if why, broken := l.broken.Load(rows[i].Position); broken {
+			rows[i] = unreadable(rows[i], why.(error))
 		}
 	}
 	return rows, err
@@ -130,7 +146,7 @@ func in(t *testing.T, start store.Position, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{
-			log: &spoilt{Fake: storetest.NewFake(time.Now), broken: map[store.Position]error{}}, index: &handles{}, policy: &policy{}, counts: &counts{},
+			log: &spoilt{Fake: storetest.NewFake(time.Now)}, index: &handles{}, policy: &policy{}, counts: &counts{},
 			letters: &letters{kept: map[store.Position]store.DeadLetter{}},
 		}
 		w.Follower = outbox.New(outbox.Options{

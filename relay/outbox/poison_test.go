@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,11 +22,14 @@ import (
 
 // letters keeps dead letters in memory.
 type letters struct {
+	mu   sync.Mutex // guards the fields below
 	kept map[store.Position]store.DeadLetter
 	err  error // of Put
 }
 
 func (l *letters) PutDeadLetter(_ context.Context, d store.DeadLetter) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.err == nil {
 		l.kept[d.Position] = d
 	}
@@ -31,6 +37,8 @@ func (l *letters) PutDeadLetter(_ context.Context, d store.DeadLetter) error {
 }
 
 func (l *letters) TakeDeadLetter(_ context.Context, replica string, at store.Position) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	d, there := l.kept[at]
 	there = there && d.Replica == replica
 	if there {
@@ -39,11 +47,28 @@ func (l *letters) TakeDeadLetter(_ context.Context, replica string, at store.Pos
 	return there, nil
 }
 
-func (l *letters) DeadLetters(context.Context, int) (out []store.DeadLetter, err error) {
-	for _, d := range l.kept {
-		out = append(out, d)
+func (l *letters) DeadLetters(context.Context, int) ([]store.DeadLetter, error) {
+	return slices.Collect(maps.Values(l.all())), nil
+}
+
+func (l *letters) all() map[store.Position]store.DeadLetter {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.kept)
+}
+
+// fail has letters not kept, or kept again.
+func (l *letters) fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.err = err
+}
+
+// spoil makes rows unreadable.
+func (w *world) spoil(rows ...store.Position) {
+	for _, at := range rows {
+		w.log.broken.Store(at, errBad)
 	}
-	return out, nil
 }
 
 // unreadable is what a store tells of a row that it cannot read.
@@ -83,7 +108,7 @@ func TestAPoisonRowHoldsUpNobodyElse(t *testing.T) {
 	in(t, 0, func(t *testing.T, w *world) {
 		w.subscribe(t, "x", 1)
 		defer w.run(t)()
-		w.log.broken[2] = errBad
+		w.spoil(2)
 		w.commit(t, note(1, 1), note(2, 1), note(3, 1), note(4, 1))
 		synctest.Wait()
 		require.Equal(t, []string{"1", "3", "4"}, w.take(t))
@@ -92,12 +117,12 @@ func TestAPoisonRowHoldsUpNobodyElse(t *testing.T) {
 		require.EqualValues(t, 1, w.Settled())
 		require.NoError(t, w.Await(t.Context(), 4), "what is deferred holds up nobody who waits for permissions")
 
-		delete(w.log.broken, 2)
+		w.log.broken.Delete(store.Position(2))
 		after(retried)
 		require.Equal(t, []string{"2"}, w.take(t), "once")
 		require.Empty(t, w.Deferred())
 		require.EqualValues(t, 4, w.Settled())
-		require.Empty(t, w.letters.kept)
+		require.Empty(t, w.letters.all())
 	})
 }
 
@@ -107,19 +132,19 @@ func TestNewerRowsOfAnAggregateWaitForTheOlder(t *testing.T) {
 	in(t, 0, func(t *testing.T, w *world) {
 		w.subscribe(t, "x", 1)
 		defer w.run(t)()
-		w.log.broken[1], w.log.broken[3] = errBad, errBad
+		w.spoil(1, 3)
 		w.posts(t, post(1, "a"), post(2, "b"), post(3, "a"), post(4, "a"), post(5, "c"))
 		synctest.Wait()
 		require.Equal(t, []string{"2", "5"}, w.take(t))
 		require.Equal(t, []store.Position{1, 3, 4}, w.Deferred())
-		delete(w.log.broken, 1)
+		w.log.broken.Delete(store.Position(1))
 		after(time.Second)
 		require.Equal(t, []string{"1"}, w.take(t))
 		require.Equal(t, []store.Position{3, 4}, w.Deferred(), "the next one fails by itself")
 		w.posts(t, post(6, "a"))
 		synctest.Wait()
 		require.Empty(t, w.take(t))
-		delete(w.log.broken, 3)
+		w.log.broken.Delete(store.Position(3))
 		after(retried)
 		require.Equal(t, []string{"3", "4", "6"}, w.take(t))
 		require.Empty(t, w.Deferred())
@@ -130,8 +155,8 @@ func TestNewerRowsOfAnAggregateWaitForTheOlder(t *testing.T) {
 func TestARowThatFailsTooOftenIsADeadLetter(t *testing.T) {
 	t.Parallel()
 	for class, spoil := range map[string]func(w *world){
-		"damaged": func(w *world) { w.log.broken[1] = errBad },
-		"newer":   func(w *world) { w.log.broken[1] = errNewer },
+		"damaged": func(w *world) { w.spoil(1) },
+		"newer":   func(w *world) { w.log.broken.Store(store.Position(1), errNewer) },
 		"panic": func(w *world) {
 			w.policy.sight = func(ev *wire.Event) lifecycle.Sight {
 				if ev.Content == "1" {
@@ -150,11 +175,11 @@ func TestARowThatFailsTooOftenIsADeadLetter(t *testing.T) {
 				w.posts(t, post(1, "a"), post(2, "a"))
 				begin := time.Now()
 				w.step(t)
-				require.Empty(t, w.letters.kept, "not after one attempt")
+				require.Empty(t, w.letters.all(), "not after one attempt")
 				stop := w.run(t)
 				defer stop()
 				after(retried)
-				letter := w.letters.kept[1]
+				letter := w.letters.all()[1]
 				require.WithinDuration(t, begin.Add(2500*time.Millisecond), letter.At, 2*time.Second)
 				letter.At = time.Time{}
 				require.Equal(t, store.DeadLetter{Position: 1, Replica: "r1", Attempts: 5, Class: class}, letter)
@@ -192,11 +217,11 @@ func TestADeadLetterEndsWhatCouldMatchAndNothingElse(t *testing.T) {
 			t.Parallel()
 			in(t, 0, func(t *testing.T, w *world) {
 				h := w.filter(t, "x", wire.NewFilter(row.filter))
-				w.log.broken[1] = errBad
+				w.spoil(1)
 				w.commit(t, note(1, 1))
 				defer w.run(t)()
 				after(retried)
-				require.Len(t, w.letters.kept, 1)
+				require.Len(t, w.letters.all(), 1)
 				require.Equal(t, !row.ends, h.Current())
 			})
 		})
@@ -207,17 +232,17 @@ func TestADeadLetterEndsWhatCouldMatchAndNothingElse(t *testing.T) {
 func TestADeadLetterSparesWhoIsNotOwedIt(t *testing.T) {
 	t.Parallel()
 	in(t, 0, func(t *testing.T, w *world) {
-		w.log.broken[1] = errBad
+		w.spoil(1)
 		w.commit(t, note(1, 1))
 		w.step(t)
 		filters := []*wire.Filter{wire.NewFilter(nostr.Filter{Kinds: []int{1}})}
 		h, _, err := w.conn.Reserve(t.Context(), "x", filters)
 		require.NoError(t, err)
-		w.index.all = append(w.index.all, h)
+		w.index.add(h)
 		h.Begin(1) // and nothing late
 		defer w.run(t)()
 		after(retried)
-		require.Len(t, w.letters.kept, 1)
+		require.Len(t, w.letters.all(), 1)
 		require.True(t, h.Current())
 	})
 }
@@ -251,15 +276,15 @@ func TestABrokenLogIsNoAttemptAtARow(t *testing.T) {
 	t.Parallel()
 	in(t, 0, func(t *testing.T, w *world) {
 		w.subscribe(t, "x", 1)
-		w.log.broken[1] = errBad
+		w.spoil(1)
 		w.commit(t, note(1, 1))
 		w.step(t)
 		defer w.run(t)()
 		w.log.failing.Store(true)
 		after(10 * time.Minute)
-		require.Empty(t, w.letters.kept)
+		require.Empty(t, w.letters.all())
 		require.Equal(t, []store.Position{1}, w.Deferred())
-		delete(w.log.broken, 1)
+		w.log.broken.Delete(store.Position(1))
 		w.log.failing.Store(false)
 		after(retried)
 		require.Equal(t, []string{"1"}, w.take(t))
@@ -271,16 +296,17 @@ func TestARowIsNotGivenUpBeforeThatIsWrittenDown(t *testing.T) {
 	in(t, 0, func(t *testing.T, w *world) {
 		h := w.subscribe(t, "x", 1)
 		defer w.run(t)()
-		w.log.broken[1], w.letters.err = errBad, errors.New("disk is full")
+		w.spoil(1)
+		w.letters.fail(errors.New("disk is full"))
 		w.posts(t, post(1, "a"), post(2, "a"), post(3, "b"))
 		after(time.Minute)
 		require.Equal(t, []string{"3"}, w.take(t), "others go on")
 		require.True(t, h.Current())
 		require.Equal(t, []store.Position{1, 2}, w.Deferred())
 		require.False(t, w.Failing())
-		w.letters.err = nil
+		w.letters.fail(nil)
 		after(retried)
-		require.Len(t, w.letters.kept, 1)
+		require.Len(t, w.letters.all(), 1)
 		require.False(t, h.Current())
 	})
 }
@@ -290,17 +316,17 @@ func TestADeferredRowThatIsRemovedIsDone(t *testing.T) {
 	t.Parallel()
 	in(t, 0, func(t *testing.T, w *world) {
 		w.subscribe(t, "x", 1)
-		w.log.broken[1] = errBad
+		w.spoil(1)
 		ev := note(1, 1).Event()
 		w.commit(t, note(1, 1), note(2, 1))
 		w.step(t)
 		w.commit(t, note(3, 5, nostr.Tag{"e", ev.ID}))
-		delete(w.log.broken, 1)
+		w.log.broken.Delete(store.Position(1))
 		defer w.run(t)()
 		after(retried)
 		require.Equal(t, []string{"2"}, w.take(t))
 		require.Empty(t, w.Deferred())
-		require.Empty(t, w.letters.kept)
+		require.Empty(t, w.letters.all())
 	})
 }
 
@@ -308,7 +334,7 @@ func TestADeferredRowThatIsRemovedIsDone(t *testing.T) {
 func TestTooManyWaitingRowsGiveUpTheFirst(t *testing.T) {
 	t.Parallel()
 	in(t, 0, func(t *testing.T, w *world) {
-		w.log.broken[1] = errBad
+		w.spoil(1)
 		for n := 1; n <= 4096; n++ {
 			w.posts(t, post(n, "a"))
 		}
@@ -319,7 +345,7 @@ func TestTooManyWaitingRowsGiveUpTheFirst(t *testing.T) {
 		h := w.subscribe(t, "x", 2)
 		w.commit(t, note(5000, 2, nostr.Tag{"h", "a"}), note(5001, 2))
 		w.step(t)
-		require.Equal(t, "crowded", w.letters.kept[1].Class)
+		require.Equal(t, "crowded", w.letters.all()[1].Class)
 		require.Empty(t, w.Deferred(), "what waited for it goes on")
 		require.Equal(t, []string{"5000", "5001"}, w.take(t))
 		require.True(t, h.Current())
@@ -332,7 +358,7 @@ func TestARequeuedRowIsAppliedAgain(t *testing.T) {
 		defer w.run(t)()
 		w.subscribe(t, "gone", 1)
 		late := w.subscribe(t, "kind 2", 2) // did not ask for it when it could be read no better
-		w.log.broken[1] = errBad
+		w.spoil(1)
 		w.commit(t, note(1, 1))
 		after(retried)
 		require.Equal(t, []string{"CLOSED"}, w.take(t))
@@ -342,10 +368,10 @@ func TestARequeuedRowIsAppliedAgain(t *testing.T) {
 		require.ErrorIs(t, w.Requeue(t.Context(), 1), store.ErrNoLetter, "it is being tried")
 		synctest.Wait()
 		require.Equal(t, []store.Position{1}, w.Deferred(), "it fails again")
-		delete(w.log.broken, 1)
+		w.log.broken.Delete(store.Position(1))
 		after(retried)
 		require.Empty(t, w.Deferred())
-		require.Empty(t, w.letters.kept)
+		require.Empty(t, w.letters.all())
 		require.Empty(t, w.take(t), "nobody is owed it any more")
 		require.True(t, late.Current())
 		require.True(t, newer.Current())
@@ -356,7 +382,7 @@ func TestARequeuedRowIsAppliedAgain(t *testing.T) {
 func TestAControlRowThatCannotBeReadStopsTheFollower(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(w *world){
-		"damaged": func(w *world) { w.log.broken[2] = errBad },
+		"damaged": func(w *world) { w.spoil(2) },
 		"panic":   func(w *world) { w.policy.apply = func(*store.Entry) error { panic("cannot apply this") } },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -372,13 +398,14 @@ func TestAControlRowThatCannotBeReadStopsTheFollower(t *testing.T) {
 				require.Equal(t, []string{"1"}, w.take(t))
 				require.EqualValues(t, 1, w.Applied())
 				require.Empty(t, w.Deferred())
-				require.Empty(t, w.letters.kept)
+				require.Empty(t, w.letters.all())
 				require.True(t, w.Failing())
 				require.False(t, w.Fresh(), "fail closed")
 				require.Equal(t, 1, w.distrusted, "once, as nothing is let in after it")
 				stop()
 
-				w.log.broken, w.policy.apply = nil, nil
+				w.log.broken.Clear()
+				w.policy.apply = nil
 				w.step(t)
 				require.True(t, w.Fresh())
 				require.Equal(t, []string{"3"}, w.take(t))
@@ -422,14 +449,14 @@ func TestEachAggregateKeepsItsOrder(t *testing.T) {
 		const groups, each = 5, 3
 		for n := range groups * each {
 			if n%4 == 0 {
-				w.log.broken[store.Position(n+1)] = errBad
+				w.spoil(store.Position(n + 1))
 			}
 			w.posts(t, post(n, strconv.Itoa(n%groups)))
 		}
 		got := w.take(t)
 		for n := range groups * each {
 			synctest.Wait()
-			delete(w.log.broken, store.Position(n+1))
+			w.log.broken.Delete(store.Position(n + 1))
 			after(40 * time.Millisecond)
 			got = append(got, w.take(t)...)
 		}
@@ -454,13 +481,13 @@ func TestAFeedEndsWhereARowIsDeferred(t *testing.T) {
 		feed := func(id string, kind int, begin store.Position) *lifecycle.Handle {
 			h, _, err := w.conn.ReserveFeed(t.Context(), id, []*wire.Filter{wire.NewFilter(nostr.Filter{Kinds: []int{kind}})}, true)
 			require.NoError(t, err)
-			w.index.all = append(w.index.all, h)
+			w.index.add(h)
 			h.Begin(begin)
 			return h
 		}
 		concerned, other, newer := feed("a", 1, 0), feed("b", 2, 0), feed("c", 1, 2)
 		plain := w.subscribe(t, "x", 1)
-		w.log.broken[1] = errBad
+		w.spoil(1)
 		w.posts(t, post(1, "g"), post(2, "g"))
 		w.step(t)
 		require.False(t, concerned.Current())
@@ -474,12 +501,12 @@ func TestSettleWaitsForDeferredRows(t *testing.T) {
 	t.Parallel()
 	in(t, 0, func(t *testing.T, w *world) {
 		defer w.run(t)()
-		w.log.broken[1] = errBad
+		w.spoil(1)
 		w.commit(t, note(1, 1), note(2, 1))
 		waiting, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
 		require.ErrorIs(t, w.Settle(waiting, 2), context.DeadlineExceeded)
-		delete(w.log.broken, 1)
+		w.log.broken.Delete(store.Position(1))
 		require.NoError(t, w.Settle(t.Context(), 2))
 		require.EqualValues(t, 2, w.Settled())
 	})
@@ -490,7 +517,7 @@ func (w *world) filter(t *testing.T, id string, f *wire.Filter) *lifecycle.Handl
 	t.Helper()
 	h, _, err := w.conn.Reserve(t.Context(), id, []*wire.Filter{f})
 	require.NoError(t, err)
-	w.index.all = append(w.index.all, h)
+	w.index.add(h)
 	h.Begin(w.Begun(), w.Deferred()...)
 	live, err := h.GoLive(wire.HintFinish)
 	require.NoError(t, err)
