@@ -107,8 +107,8 @@ func TestAListenerThatHearsNothingIsNoticed(t *testing.T) {
 }
 
 // Of two commits the one that began first ends last. Nobody misses either, whichever
-// replica it is on (O5). In the second round the first one holds the lock of the log, so
-// that the other goes on only when the database has ended it.
+// replica it is on (O5). From the second round on the first one holds the lock of the log,
+// so that the other goes on only when the database has ended it.
 func TestCommitsInTheReverseOrderOfTheirStartLoseNothing(t *testing.T) {
 	t.Parallel()
 	c, _ := start(t, 2, cluster.Options{Proxied: true})
@@ -153,8 +153,7 @@ func TestCommitsInTheReverseOrderOfTheirStartLoseNothing(t *testing.T) {
 		require.Less(t, at[0], at[1])
 		t.Logf("round %d: the first holds the lock: %t; the second took %s", round, inside, seconds(took))
 	}
-	require.Positive(t, locked, "some rounds are with the lock")
-	require.Less(t, locked, 4, "and some without")
+	require.Positive(t, locked, "the other was held up, and went on")
 }
 
 // healthy asks whether the process says that it lives.

@@ -20,6 +20,10 @@
 // any, for residents, who are members all the time); COUNTs; keys that authenticate
 // while banned; events that stand in the log where their author could not write.
 //
+// The same storm goes over three replicas that share a PostgreSQL, with actors spread over
+// them and some of them farther from it. What one has granted may not be in force on
+// another, so the judge then knows that from frames only.
+//
 // TestStormFindsMistakes puts the relay together with one mistake in it and sees
 // the judge find it.
 package storm
