@@ -38,6 +38,16 @@ var mirrorMutants = []Mutant{
 		Suites: in("relay/mirror", "TestWhereTheLogIsFollowedFrom"),
 	},
 	{
+		Name: "mirror-echoes", Promise: "P8", Says: "What is being taken in goes up again.",
+		Edit:   Edit{"relay/mirror/down.go", "\ts.known.add(ev.ID) // before", "\tdefer s.known.add(ev.ID) // before"},
+		Suites: in("relay/mirror", "TestAnEventIsNotSentBackWhileItIsTakenIn"),
+	},
+	{
+		Name: "mirror-forgets-what-failed", Promise: "P10", Says: "An event that could not be saved counts as known.",
+		Edit:   Edit{"relay/mirror/down.go", "\tcase reason.Prefix == wire.Failed:\n\t\ts.known.remove(ev.ID)\n", "\tcase reason.Prefix == wire.Failed:\n"},
+		Suites: in("relay/mirror", "TestAnEventThatCannotBeSavedIsNotForgotten"),
+	},
+	{
 		Name: "mirror-waits-for-itself", Promise: "P10", Says: "Events on their way up take the room of those that come down.", Hangs: true,
 		Edit:   Edit{"relay/mirror/up.go", "work{s.giving, s.offer}, nil)", "work{s.taking, s.offer}, nil)"},
 		Suites: in("relay/mirror", "TestBothDirectionsAtOnceDoNotBlockEachOther"),

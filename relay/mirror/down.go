@@ -135,6 +135,7 @@ func (s *session) take(ctx context.Context, ev *wire.Event) {
 		s.counts.known.Add(1)
 		return
 	}
+	s.known.add(ev.ID) // before it is in the log, from where it would go up again
 	s.opt.Pause.At(pause.MirrorEvent)
 	out, reason := s.opt.Events.Publish(ctx, []string{s.opt.Self}, ev, &store.Fence{Stream: s.stream, Token: s.token})
 	switch {
@@ -143,13 +144,12 @@ func (s *session) take(ctx context.Context, ev *wire.Event) {
 	case errors.Is(out.Err, store.ErrDuplicate):
 		s.counts.known.Add(1)
 	case s.lost(out.Err):
+		s.known.remove(ev.ID)
 		s.fail(errLost)
-		return
 	case reason.Prefix == wire.Failed:
+		s.known.remove(ev.ID)
 		s.fail(fmt.Errorf("%w: %w", errStore, out.Err))
-		return
 	default:
 		s.counts.refused.Add(1)
 	}
-	s.known.add(ev.ID)
 }

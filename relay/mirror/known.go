@@ -29,6 +29,14 @@ func (k *known) add(id string) {
 	k.young[short(id)] = struct{}{}
 }
 
+// remove forgets an id.
+func (k *known) remove(id string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.young, short(id))
+	delete(k.old, short(id))
+}
+
 // has reports whether an id is remembered.
 func (k *known) has(id string) bool {
 	k.mu.Lock()

@@ -2,6 +2,7 @@ package mirror_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -33,6 +34,8 @@ type here struct {
 	*testing.T
 	*storetest.Fake
 	ahead atomic.Int64 // by which the clock is ahead of the real one, nanoseconds
+	after func()       // called when an event was taken in, before anybody is told; may be nil
+	fails atomic.Int64 // how many events cannot be saved
 }
 
 func newHere(t *testing.T) *here {
@@ -48,7 +51,13 @@ func (h *here) Publish(ctx context.Context, _ []string, ev *wire.Event, f *store
 	if err := ev.Verify(); err != nil {
 		return store.Outcome{Err: err}, wire.Because(wire.Invalid, "not signed")
 	}
+	if h.fails.Add(-1) >= 0 {
+		return store.Outcome{Err: errors.New("disk full")}, wire.Because(wire.Failed, "could not save the event")
+	}
 	out := h.Append(ctx, []store.Write{{Event: ev, Fence: f}})[0]
+	if h.after != nil {
+		h.after()
+	}
 	switch {
 	case out.Err == nil, store.Refused(out.Err):
 		return out, wire.Reason{}
@@ -215,8 +224,8 @@ func TestOneOfSeveralProcessesMirrors(t *testing.T) {
 	t.Parallel()
 	h, u := newHere(t), newUpstream(t, 10)
 	spec := mirror.Spec{Direction: mirror.Down, Start: mirror.All}
-	a, b := h.start(u, spec, nil), h.start(u, spec, nil)
 	u.add(event(t, 1_700_000_000, "x"))
+	a, b := h.start(u, spec, nil), h.start(u, spec, nil)
 	h.eventually(func() bool { return len(h.ids()) == 1 }, "taken in")
 	require.NotEqual(t, a.Status().Owned, b.Status().Owned)
 	require.EqualValues(t, 1, h.fence(a.Mirror).Epoch)
@@ -286,4 +295,35 @@ func TestBothDirectionsAtOnceDoNotBlockEachOther(t *testing.T) {
 	close(slow)
 	h.eventually(func() bool { return len(h.ids()) == 1200 && len(u.ids()) == 1200 }, "everything")
 	require.Equal(t, u.ids(), h.ids())
+}
+
+// An event is in the log before who takes it in is told so: it does not go up then.
+func TestAnEventIsNotSentBackWhileItIsTakenIn(t *testing.T) {
+	t.Parallel()
+	h, u := newHere(t), newUpstream(t, 10)
+	committed, release := make(chan struct{}), make(chan struct{})
+	h.after = func() { close(committed); <-release }
+	p := h.start(u, mirror.Spec{Direction: mirror.Both, Start: mirror.Now}, nil)
+	h.eventually(func() bool { return len(u.asked()) > 0 }, "subscribed")
+	u.add(event(t, h.now().Unix(), "there"))
+	<-committed
+	own := event(t, h.now().Unix(), "here")
+	require.NoError(t, h.Append(t.Context(), []store.Write{{Event: own}})[0].Err)
+	h.eventually(func() bool { return p.Status().Sent == 2 }, "the log was followed")
+	close(release)
+	require.Len(t, u.ids(), 2)
+	require.EqualValues(t, 1, p.Status().Published)
+}
+
+// What cannot be saved is fetched again.
+func TestAnEventThatCannotBeSavedIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	h, u := newHere(t), newUpstream(t, 10)
+	p := h.start(u, mirror.Spec{Direction: mirror.Down, Start: mirror.Now}, nil)
+	h.eventually(func() bool { return len(u.asked()) > 0 }, "subscribed")
+	h.fails.Store(1)
+	u.add(event(t, h.now().Unix(), "unlucky"))
+	h.eventually(func() bool { return len(h.ids()) == 1 }, "after the next connect")
+	require.EqualValues(t, 1, p.Status().Failures)
+	require.Equal(t, "store", p.Status().Reason)
 }
