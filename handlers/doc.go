@@ -21,6 +21,10 @@
 // epoch alone is compared. What may be seen is decided when the feed asks (R4), for
 // removals by lifecycle.Conn.SightOf.
 //
+// The stored events of a REQ end, and its live ones begin, at the position of its
+// snapshot. Rows below it that the fan-out has put aside are left to the fan-out; a feed
+// waits at one that it cannot read until that is delivered or given up.
+//
 // Who may do what is said by Writing and Reading, and each decision is one that
 // still holds when it takes effect (G4):
 //   - An event is planned from epochs that the store compares in the commit. When
@@ -33,7 +37,7 @@
 //   - A REQ is judged before its handle is reserved and, when permissions were taken
 //     away meanwhile, once more: the revocation has not seen the handle.
 //   - A query waits, once its snapshot is open, until the control rows are in force
-//     that the snapshot can hold. What it queues carries the grant of its decision.
+//     that the snapshot holds. What it queues carries the grant of its decision.
 //   - A COUNT during which permissions were taken away is counted again.
 //   - A NEG-OPEN (NIP-77) collects what may be seen, with the grants of all of it, on which
 //     every answer of the negotiation rests.

@@ -197,6 +197,9 @@ func lettersOf(s store.Store) outbox.Letters {
 	return l
 }
 
+// share reports whether two keys are known to be members of a common group.
+func (p *parts) share(one, other string) bool { return p.follower.Fresh() && p.book.Share(one, other) }
+
 // trustedFor returns for how long permissions are trusted without a look at the log. The
 // one writer of an embedded store is this process.
 func trustedFor(c config.Config) time.Duration {
@@ -239,7 +242,7 @@ func (r *Relay) webOptions() web.Options {
 	return web.Options{
 		Config: r.current, Socket: p.conns, Gate: p.conns.Gate, Metrics: p.metrics.Handler(), Ready: r.readiness,
 		Manager:  manage.New(manage.Options{Access: p.policy, Mirrors: r.mirrorStatus, Store: p.store, Progress: p.follower, Letters: p.follower, Now: time.Now, Logger: r.log}),
-		Verifier: operators, Strangers: strangers, Roster: roster{p.sessions, r.current, p.book.Share}, API: r.publishers(strangers), Logger: r.log, Version: r.version, Self: r.key.public, Search: p.store.Searches(),
+		Verifier: operators, Strangers: strangers, Roster: roster{p.sessions, r.current, p.share}, API: r.publishers(strangers), Logger: r.log, Version: r.version, Self: r.key.public, Search: p.store.Searches(),
 		Log: p.positions,
 	}
 }

@@ -17,6 +17,9 @@
 // for every frame, SightOfRemoved for the news that an event is gone. A Sight's grant stops holding when an answer could have turned
 // into a no.
 //
+// Trust has the policy vouch for what is not for everybody only while its state is known
+// to be that of the log.
+//
 // A Cutter applies a row and then ends the subscriptions that have nothing left to
 // read, and the connections of who is banned.
 //
