@@ -90,7 +90,7 @@ func TestACrashInTheMiddleOfATrimLeavesNoHole(t *testing.T) {
 	})
 	rng := rand.New(rand.NewPCG(2, 2))
 	floors := make(map[store.Position]bool)
-	for range 15 {
+	for range 8 {
 		again := openFS(t, fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50, RNG: rng}))
 		info := requireDense(t, again)
 		floors[info.Floor] = true
