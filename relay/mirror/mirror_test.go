@@ -302,7 +302,7 @@ func TestAnEventIsNotSentBackWhileItIsTakenIn(t *testing.T) {
 	t.Parallel()
 	h, u := newHere(t), newUpstream(t, 10)
 	committed, release := make(chan struct{}), make(chan struct{})
-	h.after = func() { close(committed); <-release }
+	h.after = func() { committed <- struct{}{}; <-release }
 	p := h.start(u, mirror.Spec{Direction: mirror.Both, Start: mirror.Now}, nil)
 	h.eventually(func() bool { return len(u.asked()) > 0 }, "subscribed")
 	u.add(event(t, h.now().Unix(), "there"))
@@ -313,6 +313,11 @@ func TestAnEventIsNotSentBackWhileItIsTakenIn(t *testing.T) {
 	close(release)
 	require.Len(t, u.ids(), 2)
 	require.EqualValues(t, 1, p.Status().Published)
+	select {
+	case <-committed:
+		require.Fail(t, "what came back was judged again")
+	default:
+	}
 }
 
 // What cannot be saved is fetched again.

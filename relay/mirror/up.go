@@ -110,6 +110,7 @@ func (s *session) offer(ctx context.Context, ev *wire.Event) {
 	if s.known.has(ev.ID) || ev.Protected() || !s.opt.Public(ev) {
 		return
 	}
+	s.known.add(ev.ID) // it may come back before the answer does
 	backoff, known := firstRetry, false
 	for try := 1; ; try++ {
 		err := s.client.Publish(ctx, ev)
@@ -121,6 +122,7 @@ func (s *session) offer(ctx context.Context, ev *wire.Event) {
 		}
 		switch verdict := judge(err); {
 		case verdict == broken:
+			s.known.remove(ev.ID)
 			s.fail(err)
 			return
 		case verdict == later && try < maxTries || verdict == slower:
@@ -132,7 +134,6 @@ func (s *session) offer(ctx context.Context, ev *wire.Event) {
 		default:
 			s.counts.rejected.Add(1)
 		}
-		s.known.add(ev.ID)
 		return
 	}
 }
