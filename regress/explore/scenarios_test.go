@@ -100,6 +100,6 @@ func (w *world) stored(events ...*wire.Event) {
 func scenarios() []scenario {
 	return slices.Concat(
 		replacementScenarios(), endScenarios(), evictionScenarios(),
-		seamScenarios(), roomScenarios(), farScenarios(), revocationScenarios(), decisionScenarios(), feedScenarios(),
+		seamScenarios(), roomScenarios(), farScenarios(), revocationScenarios(), decisionScenarios(), feedScenarios(), negScenarios(),
 	)
 }

@@ -69,6 +69,8 @@ type client struct {
 	// +checklocks:mu
 	asked map[string]int // COUNTs not answered, by id
 	// +checklocks:mu
+	talks map[string]*wire.Filter // what the open negotiations are about, by id
+	// +checklocks:mu
 	batches []int // frames of each take
 	// +checklocks:mu
 	removals map[string]int // event id -> how often its removal was told
@@ -90,6 +92,7 @@ func (w *world) connect(name string) *client {
 	c := &client{
 		Client: w.relay.Connect(w.t), name: name, world: w,
 		subs: make(map[string]*subscription), acks: make(map[string]int), asked: make(map[string]int), removals: make(map[string]int),
+		talks: make(map[string]*wire.Filter),
 	}
 	c.trace = trace.New(trace.Options{Commits: true, CloseAck: w.ack, Judge: c.Judge()})
 	w.clients = append(w.clients, c)
@@ -139,6 +142,10 @@ func (c *client) takeEffect() {
 		delete(c.subs, m.ID)
 	case *wire.CountMessage:
 		c.asked[m.ID]++
+	case *wire.NegOpenMessage:
+		c.talks[m.ID] = m.Filter
+	case *wire.NegCloseMessage:
+		delete(c.talks, m.ID)
 	}
 }
 
@@ -177,6 +184,8 @@ func (c *client) write() bool {
 			c.gotCountLocked(m)
 		case "CHANGES":
 			c.gotChangeLocked(m)
+		case "NEG-MSG", "NEG-ERR":
+			c.gotNegLocked(m)
 		case "EVENT":
 			if c.world.elsewhere.inForce.Load() {
 				c.world.problem("%s: EVENT %s after the no from outside", c.name, m.Event.ID)
