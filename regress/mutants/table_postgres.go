@@ -36,6 +36,16 @@ var postgresMutants = []Mutant{
 		Suites: in(inPostgres, "TestAStandbyIsNotReadAfterAReconnect"),
 	},
 	{
+		Name: "pg-deletion-reads-all-it-names", Promise: "O20", Says: "A small request makes the relay hold gigabytes.",
+		Edit:   Edit{"relay/store/postgres/load.go", "const maxNamed = \"67108864\"", "const maxNamed = \"671088640000\""},
+		Suites: in(inPostgres, "TestADeletionNamesAsMuchAsIsReadAtOnce"),
+	},
+	{
+		Name: "pg-damaged-row-fails-all", Promise: "O20", Says: "Who names a damaged row fails everybody in the commit.",
+		Edit:   Edit{"relay/store/postgres/settle.go", " || errors.Is(err, errCorrupt)", ""},
+		Suites: in(inPostgres, "TestADamagedRowFailsOnlyWhoNamesIt"),
+	},
+	{
 		Name: "pg-old-snapshot-answers", Promise: "G6", Says: "A snapshot that is too old answers with less than it held.",
 		Edit:   Edit{"relay/store/postgres/snapshot.go", "if trimmed > s.head {", "if trimmed > s.head && false {"},
 		Suites: in(inPostgres, "TestRemovedEventsAreTrimmed"),

@@ -8,8 +8,9 @@
 // database, in a second one. log_commit locks the row of log_head first and refuses when
 // any process committed since the reading; so the lock is held for one round trip, and
 // positions are dense over all processes. Whoever is refused reads again under the lock.
-// A statement that fails because of what is written is divided until the culprit is
-// alone. When the answer to a commit is lost, the database is asked before anybody is
+// A commit that fails because of what is written, or of a row that it names, is divided until
+// the culprit is alone. One that deletes or bans more than 64 MiB by name fares the same, and
+// alone it is refused with "invalid". When the answer to a commit is lost, the database is asked before anybody is
 // answered; the asking moves the version of log_head, so that a backend that still works
 // on the lost commit cannot finish it afterwards. A commit is tried for
 // Options.CommitTimeout; then its callers get an error, and what is unknown by then may

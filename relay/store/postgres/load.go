@@ -17,16 +17,20 @@ const (
 	sqlHead     = `SELECT version, head FROM log_head`
 	sqlHeadLock = sqlHead + ` FOR UPDATE`
 
-	// A wire form comes only where a decision can need it.
-	sqlByID = `SELECT e.position, e.id, e.newest, e.address,
-	CASE WHEN e.kind = 1059 OR e.pubkey = ANY ($2::bytea[]) OR e.id = ANY ($3::bytea[]) THEN e.raw END
-FROM unnest($1::bytea[]) AS k (id) JOIN events e ON e.id = k.id AND coalesce(e.gone, 0) = 0`
+	// A wire form comes only where a decision can need it, and not when all of them
+	// together are too large. To ask for its length does not read it.
+	sqlByID = sqlWithin + `e.kind = 1059 OR e.pubkey = ANY ($2::bytea[]) OR e.id = ANY ($3::bytea[]) AS needed
+FROM unnest($1::bytea[]) AS k (id) JOIN events e ON e.id = k.id AND coalesce(e.gone, 0) = 0) n) n`
 
-	sqlByAddress = `SELECT e.position, e.id, e.newest, e.address, CASE WHEN e.address = ANY ($2::bytea[]) THEN e.raw END
+	sqlByAddress = sqlWithin + `e.address = ANY ($2::bytea[]) AS needed
 FROM unnest($1::bytea[]) AS k (address)
-JOIN events e ON e.address IS NOT NULL AND e.address = k.address AND coalesce(e.gone, 0) = 0`
+JOIN events e ON e.address IS NOT NULL AND e.address = k.address AND coalesce(e.gone, 0) = 0) n) n`
 
-	sqlByPosition = `SELECT e.position, e.id, e.newest, e.address, e.raw
+	sqlWithin = `SELECT position, id, newest, address, CASE WHEN needed AND total <= ` + maxNamed + ` THEN raw END, total > ` + maxNamed + ` FROM (
+SELECT *, coalesce(sum(CASE WHEN needed THEN octet_length(raw) END) OVER (), 0) AS total FROM (
+SELECT e.position, e.id, e.newest, e.address, e.raw, `
+
+	sqlByPosition = `SELECT e.position, e.id, e.newest, e.address, e.raw, false
 FROM unnest($1::bigint[]) AS k (position) JOIN events e ON e.position = k.position AND e.gone IS NULL`
 
 	sqlDue = `SELECT d.position, d.id, d.newest, d.address, d.raw FROM (
@@ -44,6 +48,13 @@ UNION ALL
 	sqlErasedKeys   = `SELECT e.pubkey, e.until FROM unnest($1::bytea[]) AS k (pubkey) JOIN erased_keys e ON e.pubkey = k.pubkey`
 	sqlErasedGroups = `SELECT e.name, e.self FROM unnest($1::bytea[]) AS k (name) JOIN erased_groups e ON e.name = k.name`
 )
+
+// maxNamed bounds the wire forms, in bytes, of the events that one commit deletes or bans
+// by name: a request of some hundred kilobytes can name gigabytes.
+const maxNamed = "67108864"
+
+// errNamed refuses what names more than maxNamed, once it is alone.
+var errNamed = wire.Because(wire.Invalid, "the events that are named are too large for one request, name fewer of them")
 
 // loader builds the pipeline that reads a state.
 type loader struct {
@@ -106,8 +117,12 @@ func (l *loader) events(sql string, asked int, args ...any) {
 		var position uint64
 		var id, address, raw []byte
 		var newest int64
-		_, err := pgx.ForEachRow(rows, []any{&position, &id, &newest, &address, &raw}, func() error {
+		var large bool
+		_, err := pgx.ForEachRow(rows, []any{&position, &id, &newest, &address, &raw, &large}, func() error {
 			l.add(position, id, newest, address, raw)
+			if large && l.err == nil {
+				l.err = errNamed
+			}
 			return nil
 		})
 		return err

@@ -142,16 +142,16 @@ func code(err error) string {
 // passes reports whether the same may succeed later: the connection, a lock or a
 // restart was in the way.
 func passes(err error) bool {
-	if errors.Is(err, errUnknown) || errors.Is(err, errLocal) || errors.Is(err, errCorrupt) {
+	if errors.Is(err, errUnknown) || isolates(err) {
 		return false
 	}
 	c := code(err)
 	return c == "" || slices.Contains([]string{"08", "40", "55", "57"}, c[:2]) || c == "25P03" || c == "53300"
 }
 
-// isolates reports whether what is written made the statement fail, not the database:
-// data, constraints, limits of the program, and what a trigger raises.
+// isolates reports whether what is written made the commit fail, not the database: what it
+// names, data, constraints, limits of the program, and what a trigger raises.
 func isolates(err error) bool {
 	c := code(err)
-	return errors.Is(err, errLocal) || c != "" && slices.Contains([]string{"0A", "21", "22", "23", "54", "P0"}, c[:2])
+	return errors.Is(err, errLocal) || errors.Is(err, errCorrupt) || errors.Is(err, errNamed) || c != "" && slices.Contains([]string{"0A", "21", "22", "23", "54", "P0"}, c[:2])
 }
