@@ -149,10 +149,11 @@ func (f *Follower) Requeue(ctx context.Context, at store.Position) error {
 
 // takeRequests defers the rows of dead letters that are to be tried again.
 func (f *Follower) takeRequests(ctx context.Context) error {
-	for _, at := range f.requests.take() {
+	all := f.requests.take()
+	for i, at := range all {
 		e, err := f.read(ctx, at)
 		if err != nil {
-			f.requests.add(at)
+			f.requests.add(all[i:]...) // their letters are taken already
 			return err
 		}
 		w := &waiting{at: at, aggregate: e.Aggregate()}
@@ -163,10 +164,10 @@ func (f *Follower) takeRequests(ctx context.Context) error {
 	return nil
 }
 
-func (r *requests) add(at store.Position) {
+func (r *requests) add(at ...store.Position) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.waiting = append(r.waiting, at)
+	r.waiting = append(r.waiting, at...)
 	select {
 	case r.wake <- struct{}{}:
 	default:

@@ -378,6 +378,26 @@ func TestARequeuedRowIsAppliedAgain(t *testing.T) {
 	})
 }
 
+func TestARequestOutlivesABrokenLog(t *testing.T) {
+	t.Parallel()
+	in(t, 0, func(t *testing.T, w *world) {
+		defer w.run(t)()
+		w.spoil(1, 2)
+		w.commit(t, note(1, 1), note(2, 1))
+		after(retried)
+		require.Len(t, w.letters.all(), 2)
+		w.log.failing.Store(true)
+		require.NoError(t, w.Requeue(t.Context(), 1))
+		require.NoError(t, w.Requeue(t.Context(), 2))
+		after(time.Minute)
+		require.Empty(t, w.letters.all())
+		w.log.failing.Store(false)
+		after(retried)
+		after(retried)
+		require.Len(t, w.letters.all(), 2, "both were tried, and failed again")
+	})
+}
+
 // O16: control rows are never deferred, whatever is wrong with them.
 func TestAControlRowThatCannotBeReadStopsTheFollower(t *testing.T) {
 	t.Parallel()
