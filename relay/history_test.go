@@ -78,7 +78,9 @@ func TestARelayEndsWhenItsLogWasTrimmedBeyondIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &told{info: store.LogInfo{Epoch: "a", Head: 20, Floor: 8}}
 		var g errgroup.Group
-		g.Go(func() error { return relay.WatchHistory(t.Context(), s, func() store.Position { return 7 }) })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		g.Go(func() error { return relay.WatchHistory(ctx, s, func() store.Position { return 7 }) })
 		<-time.After(time.Minute) // the next row is the first of the log
 		s.say(store.LogInfo{Epoch: "a", Head: 20, Floor: 9}, nil)
 		require.ErrorContains(t, g.Wait(), "trimmed")
