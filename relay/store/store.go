@@ -32,7 +32,8 @@ type Store interface {
 	Snapshot(ctx context.Context) (Snapshot, error)
 
 	// ReadLog returns up to max committed rows after a position, in position
-	// order and without a hole. An empty result means that nothing follows yet.
+	// order and without a hole. An empty result means that nothing follows yet. A row
+	// whose body cannot be read is among them and has Broken; an error is the store's.
 	// ErrFloor when rows after that position were removed by retention.
 	ReadLog(ctx context.Context, after Position, max int) ([]Entry, error)
 
