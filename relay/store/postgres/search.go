@@ -145,7 +145,7 @@ func compareScored(a, b scored) int {
 
 // next appends up to limit records.
 func (r *ranking) next(ctx context.Context, dst []store.Record, limit int) ([]store.Record, error) {
-	if !r.begun {
+	if !r.begun && len(r.walks) > 0 {
 		if err := r.rank(ctx); err != nil {
 			return dst, err
 		}
