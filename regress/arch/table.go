@@ -80,8 +80,8 @@ const StoreBuilder = "relay/build.go"
 // Outside restricts which other modules a folder may import, its tests aside;
 // folders that are not listed are free.
 var Outside = map[string][]string{
-	"relay/wire":      {"github.com/nbd-wtf/go-nostr"},
-	"lifecycle/pause": {},
+	"relay/wire":       {"github.com/nbd-wtf/go-nostr"},
+	"lifecycle/pause":  {},
 	"relay/negentropy": {},
 }
 
