@@ -57,4 +57,39 @@ var mirrorMutants = []Mutant{
 		Edit:   Edit{"relay/mirror/page.go", "\t\t\tuntil = oldest\n\t\t\tclear(seen)", "\t\t\tuntil = oldest - 1\n\t\t\tclear(seen)"},
 		Suites: in("relay/mirror", "TestPagesLoseNothingOfASecond"),
 	},
+	{
+		Name: "mirror-takes-what-was-not-asked", Promise: "P10", Says: "An upstream that gives the newest whatever is asked is asked for ever.", Hangs: true,
+		Edit:   Edit{"relay/mirror/page.go", "\t\tpage = within(page, lo, until)\n", ""},
+		Suites: in("relay/mirror", "TestAPageOfAnUpstreamEndsWhateverItSends"),
+	},
+	{
+		Name: "mirror-second-without-end", Promise: "P10", Says: "An upstream that has always more of one second is asked for ever.",
+		Edit:   Edit{"relay/mirror/page.go", ", oldest == until && len(seen) >= mostOfPage", ""},
+		Suites: in("relay/mirror", "TestAPageOfAnUpstreamEndsWhateverItSends"),
+	},
+	{
+		Name: "mirror-page-without-end", Promise: "P10", Says: "A page takes as much memory as the upstream sends.",
+		Edit:   Edit{"relay/mirror/session.go", "len(page) >= mostOfPage", "false"},
+		Suites: in("relay/mirror", "TestAPageOfAnUpstreamEndsWhateverItSends"),
+	},
+	{
+		Name: "mirror-waits-for-auth", Promise: "P10", Says: "An upstream that does not answer an AUTH is waited for.",
+		Edit:   Edit{"relay/mirror/session.go", "context.WithTimeout(s.group.Context(), s.opt.Patience)", "context.WithCancel(s.group.Context())"},
+		Suites: in("relay/mirror", "TestAnUpstreamThatDoesNotAnswerIsLeft"),
+	},
+	{
+		Name: "mirror-waits-for-what-it-lacks", Promise: "P10", Says: "An upstream that does not give what it said it has is waited for.",
+		Edit:   Edit{"relay/mirror/reconcile.go", "context.WithTimeout(ctx, s.opt.Patience)", "context.WithCancel(ctx)"},
+		Suites: in("relay/mirror", "TestAnUpstreamThatDoesNotAnswerIsLeft"),
+	},
+	{
+		Name: "mirror-waits-for-ok", Promise: "P10", Says: "An event that is not answered holds up all that follow.",
+		Edit:   Edit{"relay/mirror/up.go", "context.WithTimeout(ctx, s.opt.Patience)", "context.WithCancel(ctx)"},
+		Suites: in("relay/mirror", "TestAnEventThatIsNotAnsweredHoldsUpNothing"),
+	},
+	{
+		Name: "mirror-waits-for-the-last-word", Promise: "P5", Says: "An upstream that does not listen keeps a stream from being given up.",
+		Edit:   Edit{"relay/mirror/session.go", "\t\treturn c.Abort()\n", "\t\treturn c.Close()\n"},
+		Suites: in("relay/mirror", "TestAnUpstreamThatIsDeafDelaysNoSuccessor"),
+	},
 }

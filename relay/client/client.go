@@ -112,11 +112,17 @@ func (c *Client) Next(ctx context.Context) (wire.RelayMessage, error) {
 // Close ends the connection with code 1000 and waits for the reader. What was
 // not taken by Next is lost. It may be called again.
 func (c *Client) Close() error {
+	return c.finish(func() error { return c.conn.Close(websocket.StatusNormalClosure, "") })
+}
+
+// Abort is Close without a word to the peer, which may not listen.
+func (c *Client) Abort() error { return c.finish(c.conn.CloseNow) }
+
+func (c *Client) finish(closing func() error) error {
 	if !c.beginClose() {
 		return nil
 	}
-	// The peer may be gone already; the connection is released in any case.
-	_ = c.conn.Close(websocket.StatusNormalClosure, "")
+	_ = closing() // the peer may be gone already; the connection is released in any case
 	c.group.Cancel()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.group.Context()), endTimeout)
 	defer cancel()

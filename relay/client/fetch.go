@@ -14,6 +14,9 @@ import (
 // lower; more than that of one second cannot be fetched.
 const maxPage = 5000
 
+// errTooMuch ends what would fill the memory.
+var errTooMuch = errors.New("sync: the relay gives more than it was asked for")
+
 // fetch gives the keeper everything that is stored, and drops what is not.
 func (s *syncing) fetch(ctx context.Context) error {
 	have := make(map[string]struct{})
@@ -62,6 +65,8 @@ func (s *syncing) page(ctx context.Context, until *nostr.Timestamp) (page []*wir
 		switch {
 		case err != nil:
 			return nil, false, err
+		case m.Verb == "EVENT" && len(page) >= 2*maxPage:
+			return nil, false, errTooMuch
 		case m.Verb == "EVENT":
 			page = append(page, m.Event)
 		case m.Verb == "CLOSED":

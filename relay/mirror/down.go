@@ -96,7 +96,7 @@ func (s *session) live(ctx context.Context, since int64, ready chan<- struct{}) 
 	at := nostr.Timestamp(since)
 	f.Since = &at
 	told, known := false, false // everything stored; who we are
-	_, messages, err := s.subscribe(ctx, f)
+	id, messages, err := s.subscribe(ctx, f)
 	for err == nil {
 		var m wire.RelayMessage
 		if m, err = next(ctx, messages); err != nil {
@@ -119,7 +119,8 @@ func (s *session) live(ctx context.Context, since int64, ready chan<- struct{}) 
 				return err
 			}
 			known = true
-			_, messages, err = s.subscribe(ctx, f)
+			s.forget(id)
+			id, messages, err = s.subscribe(ctx, f)
 		}
 	}
 	return err

@@ -39,7 +39,7 @@ type Progress interface {
 	Await(ctx context.Context, at store.Position) error
 }
 
-// Options make a Mirror. Everything but Pause must be set.
+// Options make a Mirror. Everything but Patience and Pause must be set.
 type Options struct {
 	Spec     Spec
 	Self     string // the relay's public key, hex: the stream is its
@@ -50,6 +50,7 @@ type Options struct {
 	Public   func(ev *wire.Event) bool // whether everybody may read ev here; may block
 	Now      func() time.Time
 	Logger   *slog.Logger
+	Patience time.Duration // for an answer of the upstream; 0 is a minute
 	Pause    *pause.Hook
 }
 
@@ -67,6 +68,9 @@ type Mirror struct {
 
 // New returns a mirror that does nothing until Run.
 func New(o Options) *Mirror {
+	if o.Patience <= 0 {
+		o.Patience = askTimeout
+	}
 	name := o.Spec.streamName()
 	return &Mirror{
 		opt: o, spec: o.Spec, stream: fence.Stream{Owner: o.Self, Name: name}, known: newKnown(),

@@ -106,7 +106,7 @@ func (h *here) start(u *upstream, spec mirror.Spec, hook *pause.Hook) *process {
 	m := mirror.New(mirror.Options{
 		Spec: spec, Self: self, Secret: secret, Store: h, Events: h, Progress: h,
 		Public: func(ev *wire.Event) bool { return ev.Content != "private" },
-		Now:    h.now, Logger: slog.New(slog.DiscardHandler), Pause: hook,
+		Now:    h.now, Logger: slog.New(slog.DiscardHandler), Patience: u.patience, Pause: hook,
 	})
 	ctx, cancel := context.WithCancel(h.Context())
 	done := make(chan struct{})

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -22,7 +23,8 @@ type work struct {
 // pages walks over what a side has that was created in lo..hi, newest first, and has
 // each done with every event, some at once. reached is told after each page up to where
 // everything newer is done; nil: nobody. When more events of one second are stored than
-// the side gives at once, the rest of them is passed over.
+// the side gives at once, the rest of them is passed over. A side that gives nothing
+// of the time that it is asked for has nothing older.
 func (s *session) pages(ctx context.Context, from source, lo, hi int64, each work, reached func(until int64) error) error {
 	f := s.spec.Filter.Filter
 	f.Limit = pageLimit
@@ -38,6 +40,7 @@ func (s *session) pages(ctx context.Context, from source, lo, hi int64, each wor
 		if err != nil {
 			return err
 		}
+		page = within(page, lo, until)
 		fresh, oldest := unseen(page, seen, until)
 		if err := s.spread(ctx, fresh, each); err != nil {
 			return err
@@ -46,7 +49,7 @@ func (s *session) pages(ctx context.Context, from source, lo, hi int64, each wor
 			return nil
 		}
 		switch {
-		case len(fresh) == 0:
+		case len(fresh) == 0, oldest == until && len(seen) >= mostOfPage: // it does not come to an end
 			until--
 			clear(seen)
 		case oldest < until:
@@ -65,6 +68,11 @@ func (s *session) pages(ctx context.Context, from source, lo, hi int64, each wor
 		}
 	}
 	return nil
+}
+
+// within returns what of a page was asked for.
+func within(page []*wire.Event, lo int64, until nostr.Timestamp) []*wire.Event {
+	return slices.DeleteFunc(page, func(ev *wire.Event) bool { return int64(ev.CreatedAt) < lo || ev.CreatedAt > until })
 }
 
 // unseen returns what of a page was not in the one before, and the oldest time of it.

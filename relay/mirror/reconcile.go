@@ -26,7 +26,7 @@ func (s *session) reconcile(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer func() { err = errors.Join(err, c.Close()) }()
+	defer func() { err = errors.Join(err, leave(ctx, c)) }()
 	have, need, err := c.Reconcile(ctx, s.spec.Filter, own)
 	var refusal *client.Refusal
 	switch {
@@ -61,11 +61,7 @@ func (s *session) stamps(ctx context.Context) (own []client.Stamp, err error) {
 func (s *session) fetch(ctx context.Context, c *client.Client, ids []string) error {
 	for len(ids) > 0 {
 		n := min(len(ids), pageLimit)
-		var page []*wire.Event
-		err := c.FetchIDs(ctx, ids[:n], func(ev *wire.Event) error {
-			page = append(page, ev)
-			return nil
-		})
+		page, err := s.fetchOnce(ctx, c, ids[:n])
 		if err == nil {
 			err = s.spread(ctx, page, work{s.taking, s.take})
 		}
@@ -75,6 +71,16 @@ func (s *session) fetch(ctx context.Context, c *client.Client, ids []string) err
 		ids = ids[n:]
 	}
 	return nil
+}
+
+func (s *session) fetchOnce(ctx context.Context, c *client.Client, ids []string) (page []*wire.Event, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.opt.Patience)
+	defer cancel()
+	err = c.FetchIDs(ctx, ids, func(ev *wire.Event) error {
+		page = append(page, ev)
+		return nil
+	})
+	return page, err
 }
 
 // give offers the events of these ids.

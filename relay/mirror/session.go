@@ -17,10 +17,13 @@ import (
 
 const (
 	dialTimeout = 15 * time.Second
-	askTimeout  = time.Minute // for one page, or the answer to a probe
+	askTimeout  = time.Minute // for one page, or the answer to a probe or an event
 	probeEvery  = time.Minute // an upstream that is gone without a word is noticed then
 	subBuffer   = 64          // messages of one subscription that wait
 )
+
+// errSilent ends a session whose upstream does not answer an AUTH.
+var errSilent = errors.New("the upstream does not say whether it knows us")
 
 // session is one connection to the upstream.
 type session struct {
@@ -62,7 +65,7 @@ func (h *holding) connect(ctx context.Context) error {
 		taking: make(chan struct{}, parallel), giving: make(chan struct{}, parallel),
 		compared: make(chan struct{}),
 	}
-	s.auth = sync.OnceValue(func() error { return c.Authenticate(s.group.Context(), h.opt.Secret) })
+	s.auth = sync.OnceValue(s.authenticate)
 	h.counts.connected.Store(true)
 	defer h.counts.connected.Store(false)
 	s.group.Go("mirror reader", s.read)
@@ -75,7 +78,7 @@ func (h *holding) connect(ctx context.Context) error {
 	}
 	<-s.group.Context().Done()
 	s.fail(ctx.Err())
-	err = c.Close()
+	err = leave(ctx, c)
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	return errors.Join(s.cause(), err, s.group.Wait(ending))
@@ -144,13 +147,18 @@ func (s *session) subscribe(ctx context.Context, f nostr.Filter) (id string, mes
 	return id, made.messages, s.client.Send(ctx, wire.AppendReq(nil, id, []*wire.Filter{wire.NewFilter(f)}))
 }
 
-// unsubscribe closes a subscription. What still comes of it is passed over.
+// unsubscribe closes a subscription.
 func (s *session) unsubscribe(ctx context.Context, id string) error {
+	s.forget(id)
+	return s.client.Send(ctx, wire.AppendClose(nil, id))
+}
+
+// forget ends a subscription here. What still comes of it is passed over.
+func (s *session) forget(id string) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	close(s.subs[id].over)
 	delete(s.subs, id)
-	s.mu.Unlock()
-	return s.client.Send(ctx, wire.AppendClose(nil, id))
 }
 
 // next returns the next message of a subscription.
@@ -166,7 +174,7 @@ func next(ctx context.Context, messages <-chan wire.RelayMessage) (wire.RelayMes
 // stored asks once, and once more when the upstream wants to know who asks. It returns
 // what is stored, newest first; all says that nothing older is left.
 func (s *session) stored(ctx context.Context, f nostr.Filter) (page []*wire.Event, all bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.opt.Patience)
 	defer cancel()
 	page, all, err = s.storedOnce(ctx, f)
 	if s.wantsAuth(err) {
@@ -189,13 +197,35 @@ func (s *session) storedOnce(ctx context.Context, f nostr.Filter) (page []*wire.
 		case err != nil:
 			return nil, false, err
 		case m.Verb == "EVENT":
-			page = append(page, m.Event)
+			if page = append(page, m.Event); len(page) >= mostOfPage {
+				return page, false, s.unsubscribe(ctx, id)
+			}
 		case m.Verb == "CLOSED":
+			s.forget(id)
 			return nil, false, &client.Refusal{Text: m.Text}
 		case m.Verb == "EOSE":
 			return page, hinted(m.Hints, "finish"), s.unsubscribe(ctx, id)
 		}
 	}
+}
+
+// authenticate says to the upstream who asks.
+func (s *session) authenticate() error {
+	ctx, cancel := context.WithTimeout(s.group.Context(), s.opt.Patience)
+	defer cancel()
+	err := s.client.Authenticate(ctx, s.opt.Secret)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errSilent
+	}
+	return err
+}
+
+// leave ends a connection, and asks for no last word when the mirror ends.
+func leave(ctx context.Context, c *client.Client) error {
+	if ctx.Err() != nil {
+		return c.Abort()
+	}
+	return c.Close()
 }
 
 // wantsAuth reports whether err says that the upstream wants to know who asks.
@@ -234,7 +264,7 @@ func reasonOf(err error) string {
 		return "lost"
 	case errors.Is(err, errStore):
 		return "store"
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, errSilent):
 		return "timeout"
 	case errors.As(err, &refusal):
 		return "refused"

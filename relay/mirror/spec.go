@@ -61,6 +61,7 @@ const (
 	renewEvery = Lease / 3
 	parallel   = 16              // events that are judged or published at once
 	pageLimit  = 500             // events of one page
+	mostOfPage = 2 * pageLimit   // that are read of one, whatever the upstream sends
 	readBatch  = 256             // rows of the log that are read at once
 	settled    = time.Minute     // a connection that lasted so long resets the back-off
 	firstRetry = time.Second     // after a connection that failed

@@ -113,7 +113,7 @@ func (s *session) offer(ctx context.Context, ev *wire.Event) {
 	s.known.add(ev.ID) // it may come back before the answer does
 	backoff, known := firstRetry, false
 	for try := 1; ; try++ {
-		err := s.client.Publish(ctx, ev)
+		err := s.submit(ctx, ev)
 		if s.wantsAuth(err) && !known {
 			if err = s.auth(); err == nil {
 				known = true
@@ -125,6 +125,8 @@ func (s *session) offer(ctx context.Context, ev *wire.Event) {
 			s.known.remove(ev.ID)
 			s.fail(err)
 			return
+		case verdict == silent && try < maxTries:
+			continue
 		case verdict == later && try < maxTries || verdict == slower:
 			wait(ctx, backoff/2+rand.N(backoff))
 			backoff = min(2*backoff, lastRetry)
@@ -138,6 +140,13 @@ func (s *session) offer(ctx context.Context, ev *wire.Event) {
 	}
 }
 
+// submit publishes ev and waits for what the upstream says to it.
+func (s *session) submit(ctx context.Context, ev *wire.Event) error {
+	ctx, cancel := context.WithTimeout(ctx, s.opt.Patience)
+	defer cancel()
+	return s.client.Publish(ctx, ev)
+}
+
 // verdict is what an upstream says to an event.
 type verdict int
 
@@ -145,6 +154,7 @@ const (
 	taken   verdict = iota // it has it
 	refused                // it will never take it
 	later                  // it failed
+	silent                 // nothing was said
 	slower                 // it gets too much
 	broken                 // the connection does not work
 )
@@ -154,6 +164,8 @@ func judge(err error) verdict {
 	switch {
 	case err == nil:
 		return taken
+	case errors.Is(err, context.DeadlineExceeded):
+		return silent // a connection that does not work fails the probe
 	case !errors.As(err, &refusal):
 		return broken
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 	"github.com/nbd-wtf/go-nostr"
@@ -23,6 +24,8 @@ type upstream struct {
 	*testing.T
 	url  string
 	most int
+
+	patience time.Duration // of who asks; 0 is as always
 
 	mu     sync.Mutex
 	events []*wire.Event
