@@ -46,6 +46,21 @@ var postgresMutants = []Mutant{
 		Suites: in(inPostgres, "TestADamagedRowFailsOnlyWhoNamesIt"),
 	},
 	{
+		Name: "pg-page-of-gigabytes", Promise: "G8", Says: "A query holds as many large events as small ones while its client does not read.",
+		Edit:   Edit{"relay/store/postgres/answer.go", "len(dst)-before < limit && bytes < mostBytes;", "len(dst)-before < limit;"},
+		Suites: in(inPostgres, "TestPagesAreBoundedInBytes"),
+	},
+	{
+		Name: "pg-walk-of-gigabytes", Promise: "G8", Says: "A walk reads as many large events at once as small ones.",
+		Edit:   Edit{"relay/store/postgres/snapshot.go", "CASE WHEN before < $2 THEN raw END", "CASE WHEN before < $2 + 1000000000 THEN raw END"},
+		Suites: in(inPostgres, "TestPagesAreBoundedInBytes"),
+	},
+	{
+		Name: "page-of-gigabytes", Promise: "G8", Says: "A query holds as many large events as small ones while its client does not read.",
+		Edit:   Edit{embeddedFolder + "/rows.go", "limit && bytes < mostBytes && (", "limit && ("},
+		Suites: in(embeddedFolder, "TestPagesAreBoundedInBytes"),
+	},
+	{
 		Name: "pg-old-snapshot-answers", Promise: "G6", Says: "A snapshot that is too old answers with less than it held.",
 		Edit:   Edit{"relay/store/postgres/snapshot.go", "if trimmed > s.head {", "if trimmed > s.head && false {"},
 		Suites: in(inPostgres, "TestRemovedEventsAreTrimmed"),

@@ -236,7 +236,7 @@ type QueryOptions struct {
 type Rows interface {
 	// Next appends up to max (at least 1) records to dst and returns it; io.EOF
 	// comes alone, after the last record. Fewer than max come when the next one
-	// takes a long scan. It may read from disk and stops when ctx ends. Between two
+	// takes a long scan, or when they have more than half a MiB. It may read from disk and stops when ctx ends. Between two
 	// calls a Rows holds no memory of the database's, however long that takes.
 	Next(ctx context.Context, dst []Record, max int) ([]Record, error)
 	// Hint says, once Next returned io.EOF, whether a limit hid further matching

@@ -106,7 +106,7 @@ func (r *ranking) next(ctx context.Context, dst []store.Record, limit int) ([]st
 			return dst, err
 		}
 	}
-	for len(r.left) > 0 && limit > 0 {
+	for bytes := 0; len(r.left) > 0 && limit > 0 && bytes < mostBytes; bytes += len(dst[len(dst)-1].Event.Raw()) {
 		e, err := r.reader.event(&r.left[0].entry)
 		if err != nil {
 			return dst, err

@@ -13,6 +13,10 @@ import (
 // record. Then it is given out as it is, so that no record waits for a long scan.
 const pauseAfter = 256
 
+// mostBytes bounds the wire forms of a page, in bytes, but for the last one: a reader who
+// does not read keeps them for as long as he is waited for.
+const mostBytes = 512 << 10
+
 // rows is a store.Rows. The snapshot's mutex guards it.
 type rows struct {
 	snapshot *snapshot
@@ -50,7 +54,7 @@ func (r *rows) Next(ctx context.Context, dst []store.Record, limit int) ([]store
 // page appends up to limit records; io.EOF when there was none. Whether a limit
 // hides more is looked for after the last page, not before it.
 func (r *rows) page(ctx context.Context, dst []store.Record, limit int) ([]store.Record, error) {
-	before, idle := len(dst), 0
+	before, idle, bytes := len(dst), 0, 0
 	searched := limit
 	if r.maxTotal > 0 {
 		searched = min(limit, r.maxTotal-r.given)
@@ -59,7 +63,7 @@ func (r *rows) page(ctx context.Context, dst []store.Record, limit int) ([]store
 	if r.given += len(dst) - before; err != nil || len(dst) > before {
 		return dst, err
 	}
-	for len(dst)-before < limit && (len(dst) == before || idle < pauseAfter) {
+	for len(dst)-before < limit && bytes < mostBytes && (len(dst) == before || idle < pauseAfter) {
 		next, s, err := r.step(ctx)
 		if err != nil {
 			return dst, err
@@ -72,6 +76,7 @@ func (r *rows) page(ctx context.Context, dst []store.Record, limit int) ([]store
 			continue
 		}
 		dst = append(dst, next)
+		bytes += len(next.Event.Raw())
 	}
 	if len(dst) > before {
 		return dst, nil

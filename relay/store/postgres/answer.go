@@ -151,12 +151,13 @@ func (a *answer) page(ctx context.Context, dst []store.Record, limit int) (_ []s
 			return dst, err
 		}
 	}
-	for len(dst)-before < limit {
+	for bytes := 0; len(dst)-before < limit && bytes < mostBytes; {
 		found, err := a.union.next(ctx)
 		if err != nil || found == nil {
 			return dst, err
 		}
 		dst = append(dst, found.record())
+		bytes += len(found.event.Raw())
 	}
 	return dst, nil
 }

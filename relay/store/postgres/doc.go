@@ -21,7 +21,8 @@
 // nor a connection between two pages, and survives a restart of the database. Each read
 // looks afterwards whether something that it should have seen may be deleted already,
 // and fails then. Pages are read by cursor, each filter by one index in the order of
-// answers; neither a connection nor a lock is held while Visible is asked.
+// answers; neither a connection nor a lock is held while Visible is asked. For each filter and
+// each page 512 KiB of events are held at once, and one more event.
 //
 // Searching. The words of an event (NIP-50) are cut by package wire and kept beside it; a
 // search finds by them and orders by score the newest matches, store.SearchDepth or as

@@ -37,7 +37,7 @@ func (s *Store) ExplainOthers(ctx context.Context) (map[string]string, error) {
 		sqlEpochs:       {ids},
 		sqlErasedKeys:   {ids},
 		sqlErasedGroups: {ids},
-		sqlRaw:          {[]int64{1, 2}},
+		sqlRaw:          {[]int64{1, 2}, 1 << 19},
 		sqlPrefixed:     {ids[0], ids[1], int64(1) << 40, 10},
 		sqlReadLog:      {int64(100), 100},
 		sqlReadControl:  {int64(100), 100},

@@ -163,8 +163,12 @@ func (r *ranking) next(ctx context.Context, dst []store.Record, limit int) ([]st
 		return dst, err
 	}
 	for _, e := range entries {
-		dst = append(dst, store.Record{Position: store.Position(e.position), Event: events[e.position]})
+		event := events[e.position]
+		if event == nil {
+			break
+		}
+		dst = append(dst, store.Record{Position: store.Position(e.position), Event: event})
+		r.left = r.left[1:]
 	}
-	r.left = r.left[n:]
 	return dst, nil
 }

@@ -35,7 +35,11 @@ const (
 	sqlByIDs = `SELECT e.newest, e.id, e.position FROM unnest($1::bytea[]) AS k (id)
 JOIN events e ON e.id = k.id AND e.position + 0 <= $2 AND coalesce(e.gone, 9223372036854775807) > $2`
 
-	sqlRaw = `SELECT e.position, e.raw FROM unnest($1::bigint[]) AS k (position) JOIN events e ON e.position = k.position`
+	// Those of the first, up to $2 bytes and the one that passes them; NULL for the others.
+	sqlRaw = `SELECT position, CASE WHEN before < $2 THEN raw END FROM (
+SELECT e.position, e.raw,
+	coalesce(sum(octet_length(e.raw)) OVER (ORDER BY k.at ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before
+FROM unnest($1::bigint[]) WITH ORDINALITY AS k (position, at) JOIN events e ON e.position = k.position) n`
 
 	sqlPrefixed = `SELECT e.position, e.raw FROM events e WHERE e.id >= $1 AND e.id <= $2
 AND e.position + 0 <= $3 AND coalesce(e.gone, 9223372036854775807) > $3 ORDER BY e.id LIMIT $4`

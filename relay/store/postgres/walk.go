@@ -19,6 +19,10 @@ const (
 	maxLooks = 512 // entries looked at after the end, to find out whether a limit hid a match
 
 	mostLoaded = 1000 // events that one walk holds in memory
+
+	// mostBytes bounds their wire forms, in bytes, and those of a page, but for the last
+	// one: a reader who does not read keeps them for as long as he is waited for.
+	mostBytes = 512 << 10
 )
 
 // entry is what an index knows of an event.
@@ -96,12 +100,12 @@ func (w *walk) fill(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	found := w.found[:min(len(w.found), mostLoaded)]
-	w.found = w.found[len(found):]
+	n, err := w.load(ctx, w.found[:min(len(w.found), mostLoaded)])
+	w.found = w.found[n:]
 	if w.looks > 0 {
-		w.looks = max(w.looks-len(found), 0)
+		w.looks = max(w.looks-n, 0)
 	}
-	return w.load(ctx, found)
+	return err
 }
 
 // byID finds everything at once.
@@ -172,22 +176,26 @@ func (w *walk) args(n int) []any {
 	return append(args, w.plan.args...)
 }
 
-// load reads the events of entries and keeps those that match.
-func (w *walk) load(ctx context.Context, found []entry) error {
+// load reads the events of the first n entries and keeps those that match.
+func (w *walk) load(ctx context.Context, found []entry) (n int, err error) {
 	events, err := w.snapshot.events(ctx, found)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	for _, e := range found {
+	for i, e := range found {
 		event := events[e.position]
+		if event == nil {
+			return i, nil
+		}
 		if !event.Expired(w.now) && w.filter.Matches(event) {
 			w.items = append(w.items, item{entry: e, event: event})
 		}
 	}
-	return nil
+	return len(found), nil
 }
 
-// events reads the events of entries, by their positions.
+// events reads the events of entries, by their positions: of the first one and as many
+// behind it as mostBytes allows.
 func (s *snapshot) events(ctx context.Context, found []entry) (map[int64]*wire.Event, error) {
 	if len(found) == 0 {
 		return nil, nil
@@ -197,7 +205,7 @@ func (s *snapshot) events(ctx context.Context, found []entry) (map[int64]*wire.E
 		positions[i] = found[i].position
 	}
 	events := make(map[int64]*wire.Event, len(found))
-	err := s.read(ctx, sqlRaw, []any{positions}, func(rows pgx.Rows) error {
+	err := s.read(ctx, sqlRaw, []any{positions, mostBytes}, func(rows pgx.Rows) error {
 		records, err := collectRecords(rows)
 		for _, r := range records {
 			events[int64(r.Position)] = r.Event

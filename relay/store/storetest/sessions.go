@@ -109,6 +109,10 @@ func sessionsTwice(w sessionsWorld) {
 	w.report(r)
 	w.report(r)
 	require.Equal(w, []string{"a01/1 1 open"}, brief(w.of(1, 9)))
+	r = store.SessionReport{Node: firstNode, Ended: []store.SessionRef{ended(1, 1)}}
+	w.report(r)
+	w.report(r) // the answer to the first was lost
+	require.Equal(w, []string{"a01/1 1 ended"}, brief(w.of(1)))
 }
 
 func sessionsEnd(w sessionsWorld) {
