@@ -55,4 +55,9 @@ var presenceMutants = []Mutant{
 		Edit:   Edit{"relay/config/validate.go", "if c.Presence.Idle < c.Presence.Stale {", "if true {"},
 		Suites: in("relay/config", "TestValuesThatBreakARule"),
 	},
+	{
+		Name: "repeated-end-is-forgotten", Promise: "R9", Says: "An end that is reported again after a lost answer is no end that is known.",
+		Edit:   Edit{"relay/store/postgres/sessions.go", "s.conn <> ALL ($3::bigint[])", "$3::bigint[] IS NOT NULL"},
+		Suites: in("relay/store/postgres", "TestSessionsKeepTheContract"),
+	},
 }

@@ -33,8 +33,9 @@ ON CONFLICT (node, incarnation, conn, pubkey) DO UPDATE SET active = excluded.ac
 FROM unnest($3::bigint[], $4::bytea[]) AS r (a, b)
 WHERE node = $1 AND incarnation = $2 AND conn = a AND pubkey = b AND ended = 'infinity'`
 
-	sqlReplaceEnded = `DELETE FROM sessions s USING unnest($3::bytea[]) AS r (key)
-WHERE s.pubkey = r.key AND s.node = $1 AND s.incarnation = $2 AND s.ended < 'infinity'`
+	// Not those of the same report, which may be told again after a lost answer.
+	sqlReplaceEnded = `DELETE FROM sessions s USING unnest($4::bytea[]) AS r (key)
+WHERE s.pubkey = r.key AND s.node = $1 AND s.incarnation = $2 AND s.ended < 'infinity' AND s.conn <> ALL ($3::bigint[])`
 
 	sqlReportStopped = `UPDATE sessions SET ended = clock_timestamp() WHERE node = $1 AND incarnation = $2 AND ended = 'infinity'`
 
@@ -105,7 +106,7 @@ func queueEnded(b *pgx.Batch, r store.SessionReport, incarnation []byte) {
 		key, _ := decode32(o.Key)
 		conns[i], keys[i] = int64(o.Conn), key[:]
 	}
-	b.Queue(sqlReplaceEnded, r.Node.Name, incarnation, keys)
+	b.Queue(sqlReplaceEnded, r.Node.Name, incarnation, conns, keys)
 	b.Queue(sqlReportEnded, r.Node.Name, incarnation, conns, keys)
 }
 
