@@ -59,7 +59,7 @@ func (s *Session) follow(ctx context.Context, h *lifecycle.Handle, m *wire.Chang
 			return
 		}
 	}
-	begin, w := s.now(), &walk{Session: s, handle: h, message: m, work: budget{left: s.limits.Load().QueryTimeout}}
+	begin, w := s.now(), &walk{Session: s, handle: h, message: m, rows: firstPage, work: budget{left: s.limits.Load().QueryTimeout}}
 	err := w.run(ctx)
 	s.metrics.Query(s.now().Sub(begin), w.sent)
 	var anew *resync

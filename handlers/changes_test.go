@@ -216,7 +216,7 @@ func TestAFeedOverABrokenLogFails(t *testing.T) {
 // A narrow filter over a long log ends with the place that was reached.
 func TestTheTimeOfTheStoreForAFeedIsBounded(t *testing.T) {
 	t.Parallel()
-	for live, want := range map[bool][]string{false: {"EOSE 512 more"}, true: {"EOSE 512 more", "ERR error"}} {
+	for live, want := range map[bool][]string{false: {"EOSE 24 more"}, true: {"EOSE 24 more", "ERR error"}} {
 		o := wrap(func(s store.Store) store.Store { return slowLog{s} })
 		o.Handlers.QueryTimeout = 2500 * time.Millisecond
 		talk(t, o, func(t *testing.T, r *harness.Relay, c *harness.Client) {

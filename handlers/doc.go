@@ -41,5 +41,7 @@
 //   - A COUNT during which permissions were taken away is counted again.
 //   - A NEG-OPEN (NIP-77) collects what may be seen, with the grants of all of it, on which
 //     every answer of the negotiation rests.
+//   - Of the log half a MiB of events is held at once, and one more: a page is cut there, and
+//     the next one is as small. A client that does not read keeps its page.
 //   - A key is added to its connection before anybody asks whether it is banned.
 package handlers

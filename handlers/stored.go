@@ -163,6 +163,7 @@ func (s *Session) sendLog(ctx context.Context, h *lifecycle.Handle, from, to sea
 		if err != nil {
 			return err
 		}
+		entries = light(entries)
 		if len(entries) == 0 {
 			return fmt.Errorf("log ends at %d, before the begun position %d", after, to.a)
 		}

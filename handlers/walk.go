@@ -11,8 +11,12 @@ import (
 	"fencepost/relay/wire"
 )
 
-// changesPage is how many rows of the log are read at once.
-const changesPage = 256
+// changesPage is how many rows of the log are read at once, and firstPage how many the
+// first time.
+const (
+	changesPage = 256
+	firstPage   = 8
+)
 
 // resync is the error of a position from which a feed cannot go on (R2, R3).
 type resync struct {
@@ -32,6 +36,7 @@ type walk struct {
 	log   store.LogInfo // when it was asked last
 	first store.Position
 	at    wire.Cursor // the last row that was looked at
+	rows  int         // that the next page asks for
 	work  budget
 	sent  int
 	eosed bool
@@ -122,7 +127,7 @@ func (w *walk) advance(ctx context.Context, upTo store.Position) (more bool, err
 	}
 	begin := w.at.Position
 	for w.at.Position < uint64(upTo) {
-		page, err := w.read(ctx, store.Position(w.at.Position), changesPage)
+		page, err := w.page(ctx)
 		if errors.Is(err, errTimeout) && w.at.Position > begin {
 			return true, nil
 		}
@@ -144,6 +149,15 @@ func (w *walk) advance(ctx context.Context, upTo store.Position) (more bool, err
 		}
 	}
 	return false, nil
+}
+
+// page returns the rows behind the last one: twice as many as the page before had, so
+// that little is read in vain where they are large.
+func (w *walk) page(ctx context.Context) ([]store.Entry, error) {
+	page, err := w.read(ctx, store.Position(w.at.Position), w.rows)
+	page = light(page)
+	w.rows = min(max(2*len(page), 1), changesPage)
+	return page, err
 }
 
 // read returns rows of the log, within the budget until EOSE.

@@ -212,4 +212,9 @@ var feedMutants = []Mutant{
 		And:    []Edit{{"relay/outbox/removal.go", "\t\tgrant := sight.Grant\n\t\tif sight.Ask != nil {\n\t\t\tgrant = lifecycle.Undecided\n\t\t}\n", ""}},
 		Suites: in(suites, "TestALiveRemovalIsNotToldAfterARevocation"),
 	},
+	{
+		Name: "feed-page-of-gigabytes", Promise: "G8", Says: "A feed holds as many large events as small ones while its client does not read.",
+		Edit:   Edit{"handlers/light.go", "if bytes >= pageBytes {", "if false {"},
+		Suites: in("handlers", "TestAFeedTakesLargeEventsInSmallPages"),
+	},
 }
