@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,13 +46,17 @@ type world struct {
 	reporter *session.Reporter
 	log      bytes.Buffer
 
-	before, after error // what Report fails with before and after it is taken
+	away          atomic.Bool // Report fails; may be changed while a reporter runs
+	before, after error       // what Report fails with before and after it is taken
 	reports       []store.SessionReport
 	connected     uint64
 }
 
 // Report implements session.Index.
 func (w *world) Report(ctx context.Context, r store.SessionReport) (bool, error) {
+	if w.away.Load() {
+		return false, errors.New("away")
+	}
 	if w.before != nil {
 		return false, w.before
 	}
@@ -206,11 +211,11 @@ func TestAnIndexThatIsAwayIsLoggedOnce(t *testing.T) {
 	in(t, func(w *world) {
 		ctx, cancel := context.WithCancel(w.Context())
 		done := make(chan struct{})
-		w.before = errors.New("away")
+		w.away.Store(true)
 		go func() { defer close(done); w.reporter.Run(ctx) }()
 		after(time.Minute)
 		synctest.Wait()
-		w.before = nil
+		w.away.Store(false)
 		after(time.Minute)
 		cancel()
 		<-done
