@@ -234,3 +234,18 @@ func TestMirrorsReconcile(t *testing.T) {
 	r = start(t, dir, mirrors(upstream.url, `{"kinds":[1]}`, "both", "reconcile"))
 	r.holds(t, `{"kinds":[1]}`, here, there, late)
 }
+
+// A relay of members takes in nothing of others, whatever its upstream has.
+func TestAMirrorLetsNoStrangersIn(t *testing.T) {
+	t.Parallel()
+	upstream := start(t, t.TempDir())
+	source := upstream.dial(t)
+	ids := publishNotes(t, source, 1, 3, present)
+	r := start(t, t.TempDir(), operated(t), mirrors(upstream.url, `{"kinds":[1]}`, "down", "all"),
+		func(c *config.Config) { c.Membership.Require = config.RequireWrite })
+	count := func(outcome string) int {
+		return r.metric(t, `fencepost_mirror_events_total{outcome="`+outcome+`",upstream="ws://`+upstream.url+`"}`)
+	}
+	require.Eventually(t, func() bool { return count("refused")+count("stored") == len(ids) }, soon, 50*time.Millisecond)
+	require.Zero(t, count("stored"))
+}

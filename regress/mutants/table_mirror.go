@@ -92,4 +92,9 @@ var mirrorMutants = []Mutant{
 		Edit:   Edit{"relay/mirror/session.go", "\t\treturn c.Abort()\n", "\t\treturn c.Close()\n"},
 		Suites: in("relay/mirror", "TestAnUpstreamThatIsDeafDelaysNoSuccessor"),
 	},
+	{
+		Name: "mirror-vouches", Promise: "P15", Says: "On a relay of members a mirror brings in what strangers wrote.",
+		Edit:   Edit{"relay/access/submit.go", "key != p.self && p.isMemberLocked(key)", "p.isMemberLocked(key)"},
+		Suites: in("relay/access", "TestWhoMayPublish"),
+	},
 }

@@ -53,6 +53,7 @@ func mayPass(keys []string, ev *wire.Event) error {
 }
 
 // mayPublish says whether the author may publish here, through the holder of keys.
+// A member may bring what others wrote; the relay itself, as which its mirrors come, not.
 func (p *Policy) mayPublish(keys []string, ev *wire.Event) error {
 	if isGroupState(ev.Kind) && ev.PubKey != p.self && p.groups.Names(ev) {
 		return ofRelay(ev.Kind)
@@ -74,7 +75,8 @@ func (p *Policy) mayPublish(keys []string, ev *wire.Event) error {
 	if p.rules.Members == MembersNone || ev.Kind == kindJoin || ev.Kind == kindLeave {
 		return nil
 	}
-	if !p.isMemberLocked(ev.PubKey) && !slices.ContainsFunc(keys, p.isMemberLocked) {
+	vouches := func(key string) bool { return key != p.self && p.isMemberLocked(key) }
+	if !p.isMemberLocked(ev.PubKey) && !slices.ContainsFunc(keys, vouches) {
 		return authOr(keys, "only members of this relay may publish")
 	}
 	return nil
