@@ -97,4 +97,9 @@ var mirrorMutants = []Mutant{
 		Edit:   Edit{"relay/access/submit.go", "key != p.self && p.isMemberLocked(key)", "p.isMemberLocked(key)"},
 		Suites: in("relay/access", "TestWhoMayPublish"),
 	},
+	{
+		Name: "mirror-believes-a-forged-id", Promise: "P10", Says: "A forged event counts as the one whose id it bears.",
+		Edit:   Edit{"relay/mirror/down.go", "\t\ts.known.remove(ev.ID) // it may be a forgery of one that comes yet\n", ""},
+		Suites: in("relay/mirror", "TestAForgedEventDoesNotHideTheRealOne"),
+	},
 }

@@ -22,7 +22,7 @@
 // wants to be asked later is asked later; what it refuses for good is counted.
 //
 // Echo. Ids that the upstream is known to have are remembered: they are not sent back,
-// and what comes back is not judged again.
+// and what comes back is not judged again. What was refused here is not remembered.
 //
 // A hostile upstream harms only its own mirror. At most mostOfPage events are read of a
 // page, and those of another time than was asked for are dropped. An upstream that leaves

@@ -151,6 +151,7 @@ func (s *session) take(ctx context.Context, ev *wire.Event) {
 		s.known.remove(ev.ID)
 		s.fail(fmt.Errorf("%w: %w", errStore, out.Err))
 	default:
+		s.known.remove(ev.ID) // it may be a forgery of one that comes yet
 		s.counts.refused.Add(1)
 	}
 }

@@ -190,3 +190,19 @@ func TestAnUpstreamThatIsDeafDelaysNoSuccessor(t *testing.T) {
 	require.Less(t, time.Since(began), 4*time.Second)
 	require.False(t, h.fence(p.Mirror).Active)
 }
+
+// A forged event does not stand in the way of the one whose id it bears.
+func TestAForgedEventDoesNotHideTheRealOne(t *testing.T) {
+	t.Parallel()
+	h, u := newHere(t), newUpstream(t, 100)
+	p := h.start(u, mirror.Spec{Direction: mirror.Down, Start: mirror.Now}, nil)
+	h.eventually(func() bool { return p.Status().Connected && len(u.asked()) > 0 }, "connected")
+	ev := event(t, h.now().Unix(), "real")
+	forged := ev.Event
+	forged.Content = "forged"
+	u.add(wire.NewEvent(forged))
+	h.eventually(func() bool { return p.Status().Refused == 1 }, "the forged one is refused")
+	u.add(ev)
+	h.eventually(func() bool { return p.Status().Stored+p.Status().Known == 1 }, "the real one comes")
+	require.Equal(t, []string{ev.ID}, h.ids())
+}
