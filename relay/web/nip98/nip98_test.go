@@ -343,3 +343,18 @@ func TestWhoIsNotLetInCostsTheLedgerNothing(t *testing.T) {
 	require.NotContains(t, err.Error(), "database")
 	require.Equal(t, 1, b.asked)
 }
+
+func TestARefusalKeepsItsOwnPrefix(t *testing.T) {
+	t.Parallel()
+	for want, err := range map[string]error{
+		"restricted: not you":  errors.New("not you"),
+		"blocked: you are bad": wire.Because(wire.Blocked, "you are bad"),
+	} {
+		h, failed := nip98.Header(key, "GET", address, nil, time.Now())
+		require.NoError(t, failed)
+		_, refused := verifier("wss://relay.example").Verify(request("GET", address, h), nil, func(string) error { return err })
+		var refusal *nip98.Refusal
+		require.ErrorAs(t, refused, &refusal)
+		require.Equal(t, want, refusal.Reason.String())
+	}
+}

@@ -2,6 +2,7 @@ package nip98
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -40,7 +41,8 @@ func New(o Options) *Verifier { return &Verifier{o: o} }
 // Verify returns the public key that signed r with this body, all of it; nil or
 // empty when r has none. may, unless it is nil, says whether that key is let in at
 // all; a token that it refuses is not used up. An error is a *Refusal: 401 without
-// a valid token, 403 with the error of may as its text, 503 when the ledger fails.
+// a valid token, 403 with the error of may as its text (a wire.Reason as it is), 503
+// when the ledger fails.
 func (v *Verifier) Verify(r *http.Request, body []byte, may func(pubkey string) error) (pubkey string, err error) {
 	e, err := decode(r.Header)
 	if err != nil {
@@ -54,7 +56,9 @@ func (v *Verifier) Verify(r *http.Request, body []byte, may func(pubkey string) 
 	}
 	if may != nil {
 		if err := may(e.PubKey); err != nil {
-			return "", &Refusal{Status: http.StatusForbidden, Reason: wire.Because(wire.Restricted, err.Error())}
+			reason := wire.Because(wire.Restricted, err.Error())
+			errors.As(err, &reason) // with a prefix of its own
+			return "", &Refusal{Status: http.StatusForbidden, Reason: reason}
 		}
 	}
 	return e.PubKey, v.use(r.Context(), e)
