@@ -102,4 +102,9 @@ var mirrorMutants = []Mutant{
 		Edit:   Edit{"relay/mirror/down.go", "\t\ts.known.remove(ev.ID) // it may be a forgery of one that comes yet\n", ""},
 		Suites: in("relay/mirror", "TestAForgedEventDoesNotHideTheRealOne"),
 	},
+	{
+		Name: "mirror-page-of-any-size", Promise: "P10", Says: "A page takes as much memory as its events are large.",
+		Edit:   Edit{"relay/mirror/session.go", "size >= mostBytes", "size < 0"},
+		Suites: in("relay/mirror", "TestAPageOfAnUpstreamEndsWhateverItSends"),
+	},
 }

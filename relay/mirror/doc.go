@@ -24,10 +24,10 @@
 // Echo. Ids that the upstream is known to have are remembered: they are not sent back,
 // and what comes back is not judged again. What was refused here is not remembered.
 //
-// A hostile upstream harms only its own mirror. At most mostOfPage events are read of a
-// page, and those of another time than was asked for are dropped. An upstream that leaves
-// a question or an AUTH open for Patience is left; an event that it leaves open is
-// offered maxTries times and then counted as refused.
+// A hostile upstream harms only its own mirror. At most mostOfPage events, and mostBytes,
+// are read of a page, and those of another time than was asked for are dropped. An
+// upstream that leaves a question or an AUTH open for Patience is left; an event that it
+// leaves open is offered maxTries times and then counted as refused.
 //
 // A connection that ends is made again with a jittered back-off. Run blocks until its
 // context ends; Status may be called anywhere.

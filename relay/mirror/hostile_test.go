@@ -58,7 +58,7 @@ func TestAPageOfAnUpstreamEndsWhateverItSends(t *testing.T) {
 	t.Parallel()
 	const at = 1_700_000_000
 	var made atomic.Int64
-	old := event(t, at, "old")
+	old, large := event(t, at, "old"), event(t, at, strings.Repeat("x", 1<<20))
 	for name, page := range map[string]func(say func([]byte), sub string, until int64){
 		"the newest, whatever was asked": func(say func([]byte), sub string, _ int64) {
 			told(say, sub, old, event(t, at+1, "newer"))
@@ -76,6 +76,11 @@ func TestAPageOfAnUpstreamEndsWhateverItSends(t *testing.T) {
 		"events without an end": func(say func([]byte), sub string, _ int64) {
 			for range 1000 {
 				told(say, sub, old)
+			}
+		},
+		"large events without an end": func(say func([]byte), sub string, _ int64) {
+			for range 32 {
+				told(say, sub, large)
 			}
 		},
 	} {

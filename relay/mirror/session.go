@@ -191,13 +191,14 @@ func (s *session) storedOnce(ctx context.Context, f nostr.Filter) (page []*wire.
 	if err != nil {
 		return nil, false, err
 	}
-	for {
+	for size := 0; ; {
 		m, err := next(ctx, messages)
 		switch {
 		case err != nil:
 			return nil, false, err
 		case m.Verb == "EVENT":
-			if page = append(page, m.Event); len(page) >= mostOfPage {
+			size += len(m.Event.Raw())
+			if page = append(page, m.Event); len(page) >= mostOfPage || size >= mostBytes {
 				return page, false, s.unsubscribe(ctx, id)
 			}
 		case m.Verb == "CLOSED":

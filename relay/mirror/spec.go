@@ -62,6 +62,7 @@ const (
 	parallel   = 16              // events that are judged or published at once
 	pageLimit  = 500             // events of one page
 	mostOfPage = 2 * pageLimit   // that are read of one, whatever the upstream sends
+	mostBytes  = 32 << 20        // the same, in bytes
 	readBatch  = 256             // rows of the log that are read at once
 	settled    = time.Minute     // a connection that lasted so long resets the back-off
 	firstRetry = time.Second     // after a connection that failed
