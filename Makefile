@@ -73,6 +73,7 @@ storm: ## storm a relay over real sockets and count stale frames
 
 conformance: build ## drive the built relay with real clients from npm
 	regress/conformance/run $(BIN)
+	$(GO) test ./regress/conformance -run AnotherClient -count=1 -v
 
 browser: ## look at the relay through a headless Chromium
 	FENCEPOST_TEST_BROWSER=$$(command -v chromium || command -v chromium-browser || echo /no/chromium) \

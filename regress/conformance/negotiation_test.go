@@ -66,6 +66,9 @@ func (s *shelf) ids() []string {
 // NIP-77. A client that others wrote makes both sides the same.
 func TestAnotherClientReconcilesWithTheRelay(t *testing.T) {
 	t.Parallel()
+	if raceFlag != "" {
+		t.Skip("go-nostr v0.52.3 has a data race where it connects: make conformance runs this without the detector")
+	}
 	p := target(t).dial(t)
 	topic, now := random(), nostr.Now()
 	tag := nostr.Tag{"t", topic}

@@ -49,7 +49,7 @@ func TestEveryRefusalHasItsPrefix(t *testing.T) {
 	}{
 		{open, `nonsense`, "NOTICE", "invalid"},
 		{open, `["HELLO"]`, "NOTICE", "unsupported"},
-		{open, `["NEG-OPEN","x",{},"61"]`, "NOTICE", "unsupported"},
+		{open, `["FETCH","x",{}]`, "NOTICE", "unsupported"},
 		{open, `["REQ","x",{"unknown":1}]`, "CLOSED", "unsupported"},
 		{open, `["REQ","x",{"search":"x"}]`, "CLOSED", "unsupported"},
 		{open, `["COUNT","x",{"search":"x"}]`, "CLOSED", "unsupported"},

@@ -91,7 +91,11 @@ func (s *session) follow(ctx context.Context) error {
 		}
 		var events []*wire.Event
 		for i := range entries {
-			if e := &entries[i]; e.Matches([]*wire.Filter{s.spec.Filter}, s.opt.Now().Unix()) {
+			switch e := &entries[i]; {
+			case e.Broken != nil && e.CouldMatch([]*wire.Filter{s.spec.Filter}):
+				s.counts.rejected.Add(1)
+				s.log.Error("mirror cannot read an event that it should pass on", "position", e.Position, "err", e.Broken.Err)
+			case e.Matches([]*wire.Filter{s.spec.Filter}, s.opt.Now().Unix()):
 				events = append(events, e.Event)
 			}
 		}
