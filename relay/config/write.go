@@ -15,7 +15,7 @@ import (
 // back to an equal configuration, except for secrets, which are shown as "***".
 func (c Config) WriteTOML(w io.Writer) error {
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "# Configuration of Fencepost. Every key can also be set by the environment as\n"+
+	fmt.Fprintf(b, "# Configuration of Fencepost. Every key but those of [[mirror]] can also be set by the environment as\n"+
 		"# %s<SECTION>_<KEY>, for example %s; lists are separated by commas.\n", envPrefix, keys[len(keys)-1].env())
 	section := ""
 	for _, k := range keys {

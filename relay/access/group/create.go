@@ -92,7 +92,7 @@ func (r *request) editMetadata(context.Context) (Effect, error) {
 		return Effect{}, duplicate("the metadata of the group says that already")
 	case m.turns(old) && r.now < r.as.turned+turnEvery:
 		// All subscriptions are looked at then.
-		return Effect{}, rateLimited("a group becomes private or hidden, or ceases to be, once in 10 seconds; try again")
+		return Effect{}, rateLimited("whether a group is private or hidden changes once in 10 seconds at most; try again")
 	}
 	entered := m.parent
 	if entered == old.parent {
