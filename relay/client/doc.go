@@ -7,9 +7,9 @@
 // so do the OKs behind it: whoever opens subscriptions must keep calling Next.
 //
 // Sync brings a Keeper of events up to date: it resumes by a changes feed and, where
-// the relay says that this is not possible, fetches everything by REQ. Reconcile finds out
-// by NIP-77 what each side lacks; FetchIDs and FetchAll get it. These are the only parts
-// that call Next themselves.
+// the relay says that this is not possible, compares both sides by NIP-77 or fetches
+// everything by REQ. Reconcile finds out what each side lacks; FetchIDs and FetchAll get
+// it. These are the only parts that call Next themselves.
 //
 // A client does not reconnect and keeps no subscriptions. It answers a challenge
 // (NIP-42) only when told to. Close ends the reader and waits for it.

@@ -19,6 +19,39 @@ var errTooMuch = errors.New("sync: the relay gives more than it was asked for")
 
 // fetch gives the keeper everything that is stored, and drops what is not.
 func (s *syncing) fetch(ctx context.Context) error {
+	if holder, ok := s.Keeper.(Holder); ok {
+		if done, err := s.compare(ctx, holder); done || err != nil {
+			return err
+		}
+	}
+	return s.fetchAll(ctx)
+}
+
+// compare does so by NIP-77. It is not done when the relay does not do that, or when
+// the keeper has nothing to compare.
+func (s *syncing) compare(ctx context.Context, holder Holder) (done bool, err error) {
+	own, err := holder.Stamps()
+	if err != nil || len(own) == 0 {
+		return false, err
+	}
+	gone, need, err := s.Reconcile(ctx, s.Filter, own)
+	var refusal *Refusal
+	switch {
+	case errors.Is(err, ErrNoReconciling), errors.As(err, &refusal):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	for _, id := range gone {
+		if err := s.Keeper.Remove(id); err != nil {
+			return false, err
+		}
+	}
+	return true, s.FetchIDs(ctx, need, s.Keeper.Add)
+}
+
+// fetchAll does so by REQ.
+func (s *syncing) fetchAll(ctx context.Context) error {
 	have := make(map[string]struct{})
 	var until *nostr.Timestamp
 	for {

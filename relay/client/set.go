@@ -19,6 +19,15 @@ type Set struct {
 // IDs returns the ids of all events, in rising order.
 func (s *Set) IDs() []string { return slices.Sorted(maps.Keys(s.events)) }
 
+// Stamps implements Holder.
+func (s *Set) Stamps() ([]Stamp, error) {
+	out := make([]Stamp, 0, len(s.events))
+	for id, ev := range s.events {
+		out = append(out, Stamp{At: ev.CreatedAt, ID: id})
+	}
+	return out, nil
+}
+
 // Add implements Keeper.
 func (s *Set) Add(ev *wire.Event) error {
 	if s.events == nil {

@@ -27,6 +27,13 @@ type Keeper interface {
 	Reached(token string) error
 }
 
+// Holder is a Keeper that says what it holds: then a relay that reconciles (NIP-77)
+// sends only what is missing when a Sync begins anew.
+type Holder interface {
+	// Stamps returns all events that are held.
+	Stamps() ([]Stamp, error)
+}
+
 // Sync is what Client.Sync brings up to date.
 type Sync struct {
 	Filter *wire.Filter // without since, until, limit and search
@@ -37,7 +44,8 @@ type Sync struct {
 
 // Sync makes the keeper hold exactly what the relay shows of the filter: it resumes
 // behind the token by a changes feed, and where the relay demands to begin anew it
-// fetches everything by REQ and resumes from there. Meanwhile nobody else calls Next;
+// compares what both have by NIP-77, or fetches everything by REQ where the keeper is no
+// Holder or the relay does not reconcile, and resumes from there. Meanwhile nobody else calls Next;
 // messages of other subscriptions are passed over. The error is a *Refusal when the
 // relay ended the feed for another reason. A version of a replaceable event that the
 // filter matched stays when the filter does not match the newer one.

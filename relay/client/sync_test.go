@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"encoding/hex"
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -8,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fencepost/relay/client"
+	"fencepost/relay/negentropy"
 	"fencepost/relay/wire"
 )
 
@@ -80,6 +82,8 @@ func TestSyncBeginsAnewWhereItIsTold(t *testing.T) {
 		require.NoError(t, set.Add(kept))
 		require.NoError(t, synced(t, client.Sync{Filter: kinds, Token: token, Keeper: set}, func(p peer) {
 			p.fail(p.changes().ID, wire.Resync, &wire.Log{Epoch: "E", Floor: 3, Head: 9})
+			require.IsType(t, (*wire.NegOpenMessage)(nil), p.receive())
+			p.send(`["NEG-ERR","reconcile","blocked: not here"]`)
 			req := p.receive().(*wire.ReqMessage)
 			require.Nil(t, req.Filters[0].Until)
 			p.send(string(wire.AppendEvent(nil, req.ID, missed)))
@@ -97,6 +101,54 @@ func TestSyncBeginsAnewWhereItIsTold(t *testing.T) {
 			p.end(m.ID, 11, false)
 		}))
 		require.ElementsMatch(t, []string{kept.ID, missed.ID, late.ID}, set.IDs())
+	}
+}
+
+// A relay that reconciles is asked for what is missing only, and what it does not have
+// any more is dropped.
+func TestSyncComparesWhereTheRelayReconciles(t *testing.T) {
+	t.Parallel()
+	old, kept, missed := signed(t, "old"), signed(t, "kept"), signed(t, "missed")
+	set := &client.Set{}
+	require.NoError(t, set.Add(old))
+	require.NoError(t, set.Add(kept))
+	require.NoError(t, synced(t, client.Sync{Filter: kinds, Token: "lost", Keeper: set}, func(p peer) {
+		p.fail(p.changes().ID, wire.Resync, &wire.Log{Epoch: "E", Floor: 3, Head: 9})
+		negotiated(p, kept, missed)
+		req := p.receive().(*wire.ReqMessage)
+		require.Equal(t, []string{missed.ID}, req.Filters[0].IDs)
+		p.send(string(wire.AppendEvent(nil, req.ID, missed)))
+		p.send(string(wire.AppendEOSE(nil, req.ID, wire.HintFinish)))
+		p.receive()
+		m := p.changes()
+		require.Equal(t, wire.Cursor{Epoch: "E", Position: 9}, m.Since)
+		p.end(m.ID, 9, false)
+	}))
+	require.ElementsMatch(t, []string{kept.ID, missed.ID}, set.IDs())
+}
+
+// negotiated answers a negotiation as a relay that has these events.
+func negotiated(p peer, events ...*wire.Event) {
+	var items []negentropy.Item
+	for _, ev := range events {
+		id, err := hex.DecodeString(ev.ID)
+		require.NoError(p.t, err)
+		items = append(items, negentropy.Item{At: uint64(ev.CreatedAt), ID: [32]byte(id)})
+	}
+	side := negentropy.NewSet(items)
+	for {
+		var message []byte
+		switch m := p.receive().(type) {
+		case *wire.NegOpenMessage:
+			message = m.Message
+		case *wire.NegMsgMessage:
+			message = m.Message
+		case *wire.NegCloseMessage:
+			return
+		}
+		answer, err := side.Reply(message, 1<<16)
+		require.NoError(p.t, err)
+		p.send(`["NEG-MSG","reconcile","` + hex.EncodeToString(answer) + `"]`)
 	}
 }
 
