@@ -48,6 +48,16 @@ var mirrorMutants = []Mutant{
 		Suites: in("relay/mirror", "TestAnEventThatCannotBeSavedIsNotForgotten"),
 	},
 	{
+		Name: "mirror-repeats-poison", Promise: "P10", Says: "An event on which the upstream ends the connection is offered for ever.",
+		Edit:   Edit{"relay/mirror/up.go", "if breaks >= maxBreaks {", "if false {"},
+		Suites: in("relay/mirror", "TestAnEventThatBreaksConnectionsIsLeftOut"),
+	},
+	{
+		Name: "sync-keeps-what-is-gone", Promise: "R2", Says: "A client that begins anew keeps what the relay does not have any more.",
+		Edit:   Edit{"relay/client/fetch.go", "if err := s.Keeper.Remove(id); err != nil {", "if err := error(nil); err != nil {"},
+		Suites: in("relay/client", "TestSyncComparesWhereTheRelayReconciles"),
+	},
+	{
 		Name: "mirror-waits-for-itself", Promise: "P10", Says: "Events on their way up take the room of those that come down.", Hangs: true,
 		Edit:   Edit{"relay/mirror/up.go", "work{s.giving, s.offer}, nil)", "work{s.taking, s.offer}, nil)"},
 		Suites: in("relay/mirror", "TestBothDirectionsAtOnceDoNotBlockEachOther"),

@@ -19,7 +19,8 @@
 //
 // Up. The log is followed in position order. What everybody may read here is published
 // there, protected events (NIP-70) and what came from there aside. An upstream that
-// wants to be asked later is asked later; what it refuses for good is counted.
+// wants to be asked later is asked later; what it refuses for good is counted, and so is
+// an event on which alone it ends connections.
 //
 // Echo. Ids that the upstream is known to have are remembered: they are not sent back,
 // and what comes back is not judged again. What was refused here is not remembered.

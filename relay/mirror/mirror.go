@@ -63,7 +63,8 @@ type Mirror struct {
 	log    *slog.Logger
 	known  *known
 
-	counts counts
+	suspects suspects
+	counts   counts
 }
 
 // New returns a mirror that does nothing until Run.

@@ -332,3 +332,30 @@ func TestAnEventThatCannotBeSavedIsNotForgotten(t *testing.T) {
 	require.EqualValues(t, 1, p.Status().Failures)
 	require.Equal(t, "store", p.Status().Reason)
 }
+
+// An event on which the upstream ends the connection does not keep others from it.
+func TestAnEventThatBreaksConnectionsIsLeftOut(t *testing.T) {
+	t.Parallel()
+	h, u := newHere(t), newUpstream(t, 100)
+	u.hates = "poison"
+	var want []string
+	for i := range 20 {
+		content := fmt.Sprint(i)
+		if i == 3 {
+			content = u.hates
+		}
+		ev := event(t, 1_700_000_000+int64(i), content)
+		require.NoError(t, h.Append(t.Context(), []store.Write{{Event: ev}})[0].Err)
+		if content != u.hates {
+			want = append(want, ev.ID)
+		}
+	}
+	p := h.start(u, mirror.Spec{Direction: mirror.Up, Start: mirror.All}, nil)
+	h.eventually(func() bool { return p.Status().Rejected == 1 }, "it is left out")
+	late := event(t, h.now().Unix(), "late")
+	require.NoError(t, h.Append(t.Context(), []store.Write{{Event: late}})[0].Err)
+	h.eventually(func() bool { return slices.Contains(u.ids(), late.ID) }, "what comes now")
+	want = append(want, late.ID)
+	slices.Sort(want)
+	require.Equal(t, want, slices.Compact(u.ids()))
+}

@@ -235,17 +235,22 @@ func (s *session) wantsAuth(err error) bool {
 	return errors.As(err, &refusal) && strings.HasPrefix(refusal.Text, string(wire.AuthRequired)+":")
 }
 
-// probe asks for nothing now and then.
+// probe asks now and then.
 func (s *session) probe(ctx context.Context) error {
-	nothing := nostr.Filter{IDs: []string{strings.Repeat("0", 64)}, Limit: 1}
 	for {
 		if wait(ctx, probeEvery); ctx.Err() != nil {
 			return nil
 		}
-		if _, _, err := s.stored(ctx, nothing); err != nil {
+		if err := s.ask(ctx); err != nil {
 			return fmt.Errorf("probe: %w", err)
 		}
 	}
+}
+
+// ask asks for nothing, to hear an answer.
+func (s *session) ask(ctx context.Context) error {
+	_, _, err := s.stored(ctx, nostr.Filter{IDs: []string{strings.Repeat("0", 64)}, Limit: 1})
+	return err
 }
 
 func hinted(hints []string, word string) bool {

@@ -114,7 +114,24 @@ func (s *session) offer(ctx context.Context, ev *wire.Event) {
 	if s.known.has(ev.ID) || ev.Protected() || !s.opt.Public(ev) {
 		return
 	}
+	breaks, suspect, leave := s.suspects.enter(ev.ID)
+	defer leave()
+	if ctx.Err() != nil || suspect && s.ask(ctx) != nil {
+		return
+	}
 	s.known.add(ev.ID) // it may come back before the answer does
+	if breaks >= maxBreaks {
+		s.counts.rejected.Add(1)
+		s.suspects.clear(ev.ID)
+		s.log.Warn("mirror's upstream ends the connection on an event, which is left out", "event", ev.ID)
+		return
+	}
+	s.send(ctx, ev, suspect)
+}
+
+// send publishes one event and deals with what the upstream says to it. alone says that
+// no other is on its way.
+func (s *session) send(ctx context.Context, ev *wire.Event, alone bool) {
 	backoff, known := firstRetry, false
 	for try := 1; ; try++ {
 		err := s.submit(ctx, ev)
@@ -127,6 +144,9 @@ func (s *session) offer(ctx context.Context, ev *wire.Event) {
 		switch verdict := judge(err); {
 		case verdict == broken:
 			s.known.remove(ev.ID)
+			if s.holding.group.Context().Err() == nil { // else it ended for another reason
+				s.suspects.broke(ev.ID, alone)
+			}
 			s.fail(err)
 			return
 		case verdict == silent && try < maxTries:
@@ -140,6 +160,7 @@ func (s *session) offer(ctx context.Context, ev *wire.Event) {
 		default:
 			s.counts.rejected.Add(1)
 		}
+		s.suspects.clear(ev.ID)
 		return
 	}
 }

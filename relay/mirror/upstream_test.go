@@ -32,6 +32,7 @@ type upstream struct {
 	untils []int64 // of the filters that were asked, 0 for none
 	live   map[*websocket.Conn]map[string][]*wire.Filter
 	answer func(ev *wire.Event) string // to an EVENT, "" for OK true
+	hates  string                      // a content on which it ends the connection; "" for none
 }
 
 func newUpstream(t *testing.T, most int) *upstream {
@@ -83,6 +84,10 @@ func (u *upstream) handle(c *websocket.Conn, m any) {
 		defer u.mu.Unlock()
 		delete(u.live[c], m.ID)
 	case *wire.EventMessage:
+		if u.hates != "" && m.Event.Content == u.hates {
+			_ = c.CloseNow()
+			return
+		}
 		go func() { u.write(c, u.publish(m.Event)) }()
 	}
 }
