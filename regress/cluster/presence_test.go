@@ -101,7 +101,13 @@ func (o *observer) becomes(t *testing.T, key int, states ...string) {
 		}
 		return false, nil
 	})
-	require.NoError(t, err, "%d is %s, not %v", key, o.last[key], states)
+	require.NoError(t, err, "%d is %s, not %v", key, o.now(key), states)
+}
+
+func (o *observer) now(key int) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.last[key]
 }
 
 // never requires that a key has never had a state so far.
