@@ -19,7 +19,10 @@ var presenceMutants = []Mutant{
 	},
 	{
 		Name: "offline-outweighs-stale", Promise: "R9", Says: "An end elsewhere outweighs a session that nobody reports on.",
-		Edit:   Edit{"registry/presence/presence.go", "case Stale:\n\t\treturn 2", "case Stale:\n\t\treturn 3"},
+		Edit:   Edit{
+			"registry/presence/presence.go", "case Stale:\n\t\treturn 2\n\tcase Offline:\n\t\treturn 3",
+			"case Stale:\n\t\treturn 3\n\tcase Offline:\n\t\treturn 2",
+		},
 		Suites: in("registry/presence", "TestPresenceIsWhatWasReportedLast"),
 	},
 	{
