@@ -19,7 +19,7 @@ var presenceMutants = []Mutant{
 	},
 	{
 		Name: "offline-outweighs-stale", Promise: "R9", Says: "An end elsewhere outweighs a session that nobody reports on.",
-		Edit:   Edit{
+		Edit: Edit{
 			"registry/presence/presence.go", "case Stale:\n\t\treturn 2\n\tcase Offline:\n\t\treturn 3",
 			"case Stale:\n\t\treturn 3\n\tcase Offline:\n\t\treturn 2",
 		},
