@@ -160,7 +160,7 @@ var accessMutants = []Mutant{
 	},
 	{
 		Name: "evicts-what-is-still-allowed", Promise: "G3", Says: "A revocation ends broad subscriptions.",
-		Edit:   Edit{"relay/access/cutter.go", "if err == nil {\n\t\t\tcontinue\n\t\t}\n\t\treason", "if err == nil && group == \"-\" {\n\t\t\tcontinue\n\t\t}\n\t\treason"},
+		Edit:   Edit{"relay/access/cutter.go", "if err == nil {\n\t\t\tcontinue\n\t\t}\n\t\treason", "if err == nil && change == nil {\n\t\t\tcontinue\n\t\t}\n\t\treason"},
 		Suites: in("relay/access", "TestRemovalFromAGroupEndsWhatDependedOnIt"),
 	},
 	{

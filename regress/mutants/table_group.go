@@ -151,7 +151,7 @@ var groupMutants = []Mutant{
 	},
 	{
 		Name: "group-deletion-proves-hidden", Promise: "NIP-29", Says: "The end of a hidden group is told to those who asked for it in vain.",
-		Edit:   Edit{groups + "/fold.go", "return members, !secret, true", "return members, true, true"},
+		Edit:   Edit{groups + "/fold.go", "return members, !secret, true", "return members, !secret || true, true"},
 		Suites: in(groups, "TestWhoseSubscriptionsARowCloses"),
 	},
 	{

@@ -46,6 +46,7 @@ func TestWhichFiltersAreClosed(t *testing.T) {
 		"ids":                               {access.Rules{}, nil, filters(nostr.Filter{IDs: keys(alice)}), ""},
 		"a group, a stranger":               {access.Rules{}, keys(bob), filters(inGroup("pizza")), wire.Restricted},
 		"a group, a member":                 {access.Rules{}, keys(alice), filters(inGroup("pizza")), ""},
+		"a group beside a withdrawn kind":   {access.Rules{}, keys(alice), filters(kinds(7), inGroup("pizza")), ""},
 		"a group and the rest":              {access.Rules{}, keys(bob), filters(inGroup("pizza"), kinds(1)), ""},
 		"a group and a private kind":        {access.Rules{}, nil, filters(inGroup("pizza"), kinds(4)), wire.AuthRequired},
 	}
