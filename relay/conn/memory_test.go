@@ -214,6 +214,7 @@ func TestWhatHandleWaitsForEndsWithTheConnection(t *testing.T) {
 		m := newMemory()
 		c, done := begin(t.Context(), r, m)
 		m.in <- []byte("x")
+		synctest.Wait() // Handle waits
 		start := time.Now()
 		c.Close(lifecycle.Cause{Code: 1008})
 		<-done
