@@ -109,8 +109,10 @@ func revocationScenarios() []scenario {
 			options: tight(1, 64), long: true,
 			given: func(w *world) []explore.Operation {
 				a := w.guest("a")
+				staff := w.expulsion(member)
+				staff.Name = "staff" // beside a publisher
 				return []explore.Operation{
-					w.publisher(secret(1), apple(1)), w.expulsion(member), w.follower(w.head() + 3), a.reader(reqEverything), a.writer(1),
+					w.publisher(secret(1), apple(1)), staff, w.follower(w.head() + 3), a.reader(reqEverything), a.writer(1),
 				}
 			},
 		},
