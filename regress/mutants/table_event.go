@@ -64,7 +64,7 @@ var eventMutants = []Mutant{
 	},
 	{
 		Name: "expiration-unread", Promise: "NIP-40", Says: "An event whose expiration means nothing is kept for ever.",
-		Edit:   Edit{"handlers/event.go", "if err := ev.Validate(); err != nil {", "if err := s.checkTime(ev); err != nil {"},
+		Edit:   Edit{"handlers/event.go", "if err := ev.Validate(); err != nil {", "if err := error(nil); err != nil {"},
 		Suites: in("handlers", "TestLimitsOfAnEventAreExact"),
 	},
 	{
@@ -79,7 +79,7 @@ var eventMutants = []Mutant{
 	},
 	{
 		Name: "protected-in-a-repost", Promise: "NIP-70", Says: "Anybody publishes what its author has protected, inside a repost.",
-		Edit:   Edit{"relay/access/submit.go", "if protected { // a repost", "if false { // a repost"},
+		Edit:   Edit{"relay/access/submit.go", "if protected { // a repost", "if protected && false { // a repost"},
 		Suites: in("handlers", "TestRepostsOfProtectedEventsAreRefused"),
 	},
 	{
