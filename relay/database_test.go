@@ -1,9 +1,14 @@
 package relay_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +18,7 @@ import (
 	"fencepost/regress/postgres"
 	"fencepost/relay"
 	"fencepost/relay/config"
+	"fencepost/relay/throttle"
 	"fencepost/relay/wire"
 )
 
@@ -51,6 +57,56 @@ func TestADatabaseThatGoesAwayWhileRelaysRun(t *testing.T) {
 	until(t, func() bool { return writer.Publish(t.Context(), note(t, "after")) == nil })
 	require.Equal(t, "after", next(t, reader).Event.Content, "on the subscription from before")
 	require.Zero(t, all[1].metric(t, "fencepost_panics_total"))
+}
+
+// A stranger who asks while it is away cannot fill the operator's disk with log lines.
+func TestRequestsThatFailAreNotLoggedOneByOne(t *testing.T) {
+	t.Parallel()
+	server := postgres.Start(t)
+	if !server.Own() {
+		t.Skip("the database is not this test's to kill")
+	}
+	var logged logs
+	o := options(t.TempDir())
+	o.Logger = slog.New(slog.NewTextHandler(&logged, nil))
+	over(server.Database(t))(&o.Config)
+	made, err := relay.New(t.Context(), o)
+	require.NoError(t, err)
+	c := run(t, made).dial(t)
+	server.Kill()
+	begun := time.Now()
+	for i := range 300 {
+		for _, verb := range []string{"REQ", "COUNT"} {
+			send(t, c, fmt.Sprintf(`["%s","%d",{"kinds":[1]}]`, verb, i))
+			m := next(t, c)
+			require.Equal(t, "CLOSED", m.Verb)
+			require.Regexp(t, "^error: ", m.Text)
+		}
+	}
+	most := 2 + int(time.Since(begun)/throttle.Every)
+	for _, kind := range []string{"query failed", "count failed"} {
+		require.LessOrEqual(t, strings.Count(logged.text(), kind), most, kind)
+	}
+	require.Contains(t, logged.text(), "query failed", "the first one is logged")
+}
+
+// logs is a buffer for several goroutines.
+type logs struct {
+	mu sync.Mutex // guards the field below; nothing else happens under it
+	// +checklocks:mu
+	b bytes.Buffer
+}
+
+func (l *logs) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logs) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 func TestADrainDoesNotWaitForADatabaseThatIsAway(t *testing.T) {

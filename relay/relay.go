@@ -13,6 +13,7 @@ import (
 	"fencepost/relay/config"
 	"fencepost/relay/mirror"
 	"fencepost/relay/store"
+	"fencepost/relay/throttle"
 	"fencepost/relay/web"
 )
 
@@ -41,8 +42,10 @@ type Relay struct {
 }
 
 // New opens the store and the listener. ctx bounds the opening, not the relay's
-// life. The caller must call Run, which releases both.
+// life. The caller must call Run, which releases both. Of warnings and errors that are
+// alike one is logged in a few seconds (throttle), since strangers can cause them.
 func New(ctx context.Context, o Options) (*Relay, error) {
+	o.Logger = slog.New(throttle.New(o.Logger.Handler(), throttle.Every))
 	s, err := OpenStore(ctx, o.Config, o.Logger)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)

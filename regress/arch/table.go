@@ -53,6 +53,7 @@ var Table = []Row{
 	{"relay/client", append([]string{"relay/negentropy"}, connections...), "the client's side, for mirrors, commands and regress"},
 	{"relay/config", []string{"relay/wire"}, "vocabulary of relay, web and cmd"},
 	{"relay/metrics", nil, "only the roof imports it; others count through interfaces of their own"},
+	{"relay/throttle", nil, "one log line of a kind in a time; only the roof imports it"},
 	{"relay/store/storetest", append([]string{"lifecycle/fence"}, vocabulary...), "imported by tests and regress only"},
 
 	{"lifecycle/fence", nil, "pure: who may publish to a stream"},

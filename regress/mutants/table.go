@@ -7,7 +7,7 @@ func Table() []Mutant {
 	return slices.Concat(
 		handleMutants, grantMutants, connMutants, laneMutants, reqMutants, eventMutants, fanoutMutants,
 		wireMutants, storeMutants, queryMutants, socketMutants, operatorMutants, accessMutants, groupMutants,
-		revokeMutants, feedMutants, transferMutants, replicaMutants, deferredMutants, postgresMutants, retentionMutants, wordsMutants, presenceMutants, fenceMutants, kvMutants, negMutants,
+		revokeMutants, feedMutants, transferMutants, replicaMutants, weaknessMutants, deferredMutants, postgresMutants, retentionMutants, wordsMutants, presenceMutants, fenceMutants, kvMutants, negMutants,
 		mirrorMutants,
 	)
 }
