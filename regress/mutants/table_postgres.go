@@ -6,6 +6,7 @@ const (
 	inPostgres     = "relay/store/postgres"
 	keepsContract  = "TestStoreKeepsTheContract"
 	embeddedFolder = "relay/store/embedded"
+	ranks          = "relay/store/rank/list.go"
 )
 
 // postgresMutants remove the fences of the store over PostgreSQL.
@@ -102,19 +103,13 @@ var postgresMutants = []Mutant{
 		Suites: in(inPostgres, keepsContract),
 	},
 	{
-		Name: "pg-newest-before-best", Promise: "G6", Says: "A search is answered newest first.",
-		Edit:   Edit{"relay/store/postgres/search.go", "case a.score > b.score:", "case false:"},
-		And:    []Edit{{"relay/store/postgres/search.go", "case a.score < b.score:", "case false && a.score < b.score:"}},
-		Suites: in(inPostgres, keepsContract),
-	},
-	{
 		Name: "pg-found-twice", Promise: "G6", Says: "What a search found comes again for the next filter.",
-		Edit:   Edit{"relay/store/postgres/snapshot.go", "\ta.union.skip = a.ranking.has\n", ""},
+		Edit:   Edit{"relay/store/postgres/snapshot.go", "\ta.union.skip = a.ranking.Has\n", ""},
 		Suites: in(inPostgres, keepsContract),
 	},
 	{
 		Name: "pg-hidden-is-found", Promise: "G4", Says: "A search shows and counts what the reader may not see.",
-		Edit:   Edit{"relay/store/postgres/search.go", "if r.visible == nil || r.visible(head.event) {", "if r.visible == nil || head.event != nil {"},
+		Edit:   Edit{"relay/store/postgres/search.go", "if visible == nil || visible(head.event) {", "if visible == nil || head.event != nil {"},
 		Suites: in(inPostgres, keepsContract),
 	},
 }
@@ -203,18 +198,29 @@ var wordsMutants = []Mutant{
 	},
 	{
 		Name: "newest-before-best", Promise: "G6", Says: "A search is answered newest first.",
-		Edit:   Edit{"relay/store/embedded/ranking.go", "case a.score > b.score:", "case false:"},
-		And:    []Edit{{"relay/store/embedded/ranking.go", "case a.score < b.score:", "case false && a.score < b.score:"}},
-		Suites: in(embeddedFolder, "TestStoreThatSearchesKeepsTheContract"),
+		Edit:   Edit{ranks, "case a.score > b.score:", "case false:"},
+		And:    []Edit{{ranks, "case a.score < b.score:", "case false && a.score < b.score:"}},
+		Suites: append(in(embeddedFolder, "TestStoreThatSearchesKeepsTheContract"), in(inPostgres, keepsContract)...),
+	},
+	{
+		Name: "last-score-counts", Promise: "G6", Says: "What several filters find is placed by the last one's score, not by the highest.",
+		Edit:   Edit{ranks, "!ok || before.score < s.score {", "!ok || before.score != s.score {"},
+		Suites: in("relay/store/rank", "TestTheBestOfEachFilterComeFirst"),
+	},
+	{
+		Name: "search-ends-at-its-limit", Promise: "G6", Says: "A limit that hides what is deeper is not noticed, so a search says \"finish\".",
+		Edit:   Edit{ranks, "depth := min(max(f.Limit, store.SearchDepth-1), math.MaxInt-1) + 1", "depth := max(f.Limit, store.SearchDepth)"},
+		And:    []Edit{{ranks, "\t\"math\"\n", ""}},
+		Suites: in("relay/store/rank", "TestASearchLooksAsDeepAsItsLimitAndOneFurther"),
 	},
 	{
 		Name: "found-twice", Promise: "G6", Says: "What a search found comes again for the next filter.",
-		Edit:   Edit{"relay/store/embedded/snapshot.go", "sight: sight, skip: searches.has}", "sight: sight}"},
+		Edit:   Edit{"relay/store/embedded/snapshot.go", "sight: sight, skip: ranking.Has}", "sight: sight}"},
 		Suites: in(embeddedFolder, "TestStoreThatSearchesKeepsTheContract"),
 	},
 	{
 		Name: "hidden-is-found", Promise: "G4", Says: "A search shows what the reader may not see.",
-		Edit:   Edit{"relay/store/embedded/ranking.go", "u := union{walks: []*walk{w}, sight: r.sight}", "u := union{walks: []*walk{w}}"},
+		Edit:   Edit{"relay/store/embedded/ranking.go", "u := union{walks: []*walk{w}, sight: sight}", "u := union{walks: []*walk{w}}"},
 		Suites: in(embeddedFolder, "TestStoreThatSearchesKeepsTheContract"),
 	},
 	{

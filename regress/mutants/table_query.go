@@ -11,8 +11,8 @@ var queryMutants = []Mutant{
 		Name: "page-after-the-hint", Promise: "NIP-67", Says: "The last events of an answer wait until it is known whether there are more.",
 		Edit: Edit{
 			"relay/store/embedded/rows.go",
-			"\tif len(dst) > before {\n\t\treturn dst, nil\n\t}\n\tif r.ranking.more",
-			"\tif r.hint, err = r.union.hint(ctx); err != nil {\n\t\treturn dst, err\n\t}\n\tif len(dst) > before {\n\t\treturn dst, nil\n\t}\n\tif r.ranking.more",
+			"\tif len(dst) > before {\n\t\treturn dst, nil\n\t}\n\tif r.ranking.More()",
+			"\tif r.hint, err = r.union.hint(ctx); err != nil {\n\t\treturn dst, err\n\t}\n\tif len(dst) > before {\n\t\treturn dst, nil\n\t}\n\tif r.ranking.More()",
 		},
 		Suites: in("relay/store/embedded", "TestPageAndEndDoNotWaitForALongLookForMore"),
 	},

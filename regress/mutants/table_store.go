@@ -222,7 +222,7 @@ var storeMutants = []Mutant{
 	},
 	{
 		Name: "hidden-served", Promise: "G4", Says: "A reader is sent stored events that it may not see.",
-		Edit:   Edit{"relay/store/embedded/snapshot.go", "all := union{walks: plain, sight: sight, skip: searches.has}", "all := union{walks: plain, skip: searches.has}"},
+		Edit:   Edit{"relay/store/embedded/snapshot.go", "all := union{walks: plain, sight: sight, skip: ranking.Has}", "all := union{walks: plain, skip: ranking.Has}"},
 		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
 	},
 	{

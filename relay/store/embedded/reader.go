@@ -184,6 +184,14 @@ func (r *reader) event(e *entry) (*wire.Event, error) {
 	return loadEvent(r.snap, r.cache, e.position)
 }
 
+// load reads the event of found, unless that was done already.
+func (r *reader) load(found *item) (err error) {
+	if found.event == nil {
+		found.event, err = r.event(&found.entry)
+	}
+	return err
+}
+
 // release closes the iterator. The next stream that reads on makes another.
 func (r *reader) release() error {
 	if r.it == nil {

@@ -81,7 +81,7 @@ func (r *rows) page(ctx context.Context, dst []store.Record, limit int) ([]store
 	if len(dst) > before {
 		return dst, nil
 	}
-	if r.ranking.more || len(r.ranking.left) > 0 {
+	if r.ranking.More() {
 		r.hint = wire.HintMore
 		return dst, io.EOF
 	}
@@ -100,10 +100,8 @@ func (r *rows) step(ctx context.Context) (next store.Record, s state, err error)
 	if err != nil || s != matched {
 		return next, s, err
 	}
-	if found.event == nil {
-		if found.event, err = r.reader.event(&found.entry); err != nil {
-			return next, s, err
-		}
+	if err := r.reader.load(&found); err != nil {
+		return next, s, err
 	}
 	r.given++
 	return store.Record{Position: store.Position(found.position), Event: found.event}, matched, nil

@@ -45,20 +45,17 @@ func (s *snapshot) Query(ctx context.Context, filters []*wire.Filter, opt store.
 	}
 	unasked := slices.ContainsFunc(filters, func(f *wire.Filter) bool { return opt.Limit(f) == 0 })
 	sight := s.sight(r, opt.Visible)
-	plain := walks
-	searches := &ranking{reader: r, sight: sight}
-	if r.words {
-		plain = nil
-		for _, w := range walks {
-			if w.filter.Searches() {
-				searches.walks = append(searches.walks, w)
-			} else {
-				plain = append(plain, w)
-			}
+	plain, searches := walks[:0], []*walk(nil)
+	for _, w := range walks {
+		if r.words && w.filter.Searches() {
+			searches = append(searches, w)
+		} else {
+			plain = append(plain, w)
 		}
 	}
-	all := union{walks: plain, sight: sight, skip: searches.has}
-	return &rows{snapshot: s, reader: r, ranking: searches, union: all, maxTotal: opt.MaxTotal, unasked: unasked}, nil
+	ranking := newRanking(r, searches, sight)
+	all := union{walks: plain, sight: sight, skip: ranking.Has}
+	return &rows{snapshot: s, reader: r, ranking: ranking, union: all, maxTotal: opt.MaxTotal, unasked: unasked}, nil
 }
 
 // Count implements store.Snapshot. Events are read only where an index entry
@@ -97,11 +94,9 @@ func (s *snapshot) sight(r *reader, visible func(*wire.Event) bool) sight {
 	if visible == nil {
 		return nil
 	}
-	return func(ctx context.Context, found *item) (_ bool, err error) {
-		if found.event == nil {
-			if found.event, err = r.event(&found.entry); err != nil {
-				return false, err
-			}
+	return func(ctx context.Context, found *item) (bool, error) {
+		if err := r.load(found); err != nil {
+			return false, err
 		}
 		if err := r.release(); err != nil {
 			return false, err

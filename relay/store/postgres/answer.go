@@ -164,7 +164,7 @@ func (a *answer) page(ctx context.Context, dst []store.Record, limit int) (_ []s
 
 // look finds out, after the end, whether a limit hid a match.
 func (a *answer) look(ctx context.Context) (wire.Hint, error) {
-	if a.ranking.more || len(a.ranking.left) > 0 {
+	if a.ranking.More() {
 		return wire.HintMore, nil
 	}
 	return a.union.hint(ctx)

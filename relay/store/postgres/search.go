@@ -2,12 +2,12 @@ package postgres
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"fencepost/relay/store"
+	"fencepost/relay/store/rank"
 	"fencepost/relay/wire"
 )
 
@@ -52,123 +52,60 @@ func free(b *pgx.Batch) {
 	b.Queue(sqlFree)
 }
 
-// scored is a match and how well it answers.
-type scored struct {
-	entry
-	score float64
-}
-
-// ranking is what the filters that search contribute to an answer, best first.
+// ranking is what the filters that search contribute to an answer, best first. It keeps
+// index entries, not events.
 type ranking struct {
+	*rank.List[int64, entry]
 	snapshot *snapshot
-	walks    []*walk
-	visible  func(*wire.Event) bool
-
-	begun bool
-	left  []scored
-	given map[int64]struct{} // positions of all that are or were in left
-	more  bool               // a limit hides a match
 }
 
-// has reports whether the event at a position is in the ranking.
-func (r *ranking) has(position int64) bool {
-	_, ok := r.given[position]
-	return ok
+// newRanking makes the ranking of what these filters find.
+func newRanking(s *snapshot, filters []*wire.Filter, opt store.QueryOptions) *ranking {
+	walks := s.union(filters, opt.Limit, nil).walks
+	searching := make([]rank.Searching[entry], len(walks))
+	for i, w := range walks {
+		searching[i] = w.searching(opt.Visible)
+	}
+	return &ranking{rank.New(func(e entry) int64 { return e.position }, compareEntries, searching), s}
 }
 
-// rank finds the candidates of each filter and orders what their limits leave.
-func (r *ranking) rank(ctx context.Context) error {
-	r.begun, r.given = true, make(map[int64]struct{})
-	best := make(map[int64]scored)
-	for _, w := range r.walks {
-		found, err := r.candidates(ctx, w)
-		if err != nil {
-			return err
-		}
-		slices.SortFunc(found, compareScored)
-		if len(found) > w.left {
-			found, r.more = found[:w.left], true
-		}
-		for _, s := range found {
-			if known, ok := best[s.position]; !ok || known.score < s.score {
-				best[s.position] = s
+// searching counts nothing against the limit of w, which is about scores, not about time.
+// Events are let go.
+func (w *walk) searching(visible func(*wire.Event) bool) rank.Searching[entry] {
+	return rank.Searching[entry]{Limit: w.left, Next: func(ctx context.Context) (entry, float64, bool, error) {
+		for {
+			if err := w.snapshot.ready(ctx); err != nil {
+				return entry{}, 0, false, err
+			}
+			head, err := w.head(ctx)
+			if err != nil || head == nil {
+				return entry{}, 0, false, err
+			}
+			w.pop(false)
+			if visible == nil || visible(head.event) {
+				return head.entry, w.filter.Score(head.event), true, nil
 			}
 		}
-	}
-	for position, s := range best {
-		r.left = append(r.left, s)
-		r.given[position] = struct{}{}
-	}
-	slices.SortFunc(r.left, compareScored)
-	return nil
-}
-
-// candidates returns the newest visible matches of w: as many as the limit, one more to
-// see whether it hides something, and store.SearchDepth at least. Events are let go.
-func (r *ranking) candidates(ctx context.Context, w *walk) (found []scored, err error) {
-	depth := store.SearchDepth
-	if w.left >= depth {
-		depth = w.left
-		if depth < int(^uint(0)>>1) {
-			depth++
-		}
-	}
-	for len(found) < depth {
-		if err := r.snapshot.ready(ctx); err != nil {
-			return nil, err
-		}
-		head, err := w.head(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if head == nil {
-			return found, nil
-		}
-		if r.visible == nil || r.visible(head.event) {
-			found = append(found, scored{entry: head.entry, score: w.filter.Score(head.event)})
-		}
-		w.pop(false)
-	}
-	return found, nil
-}
-
-func compareScored(a, b scored) int {
-	switch {
-	case a.score > b.score:
-		return -1
-	case a.score < b.score:
-		return 1
-	default:
-		return compareEntries(a.entry, b.entry)
-	}
+	}}
 }
 
 // next appends up to limit records.
 func (r *ranking) next(ctx context.Context, dst []store.Record, limit int) ([]store.Record, error) {
-	if !r.begun && len(r.walks) > 0 {
-		if err := r.rank(ctx); err != nil {
-			return dst, err
-		}
+	best, err := r.Best(ctx, min(limit, maxChunk))
+	if err != nil || len(best) == 0 {
+		return dst, err
 	}
-	n := min(limit, len(r.left), maxChunk)
-	if n == 0 {
-		return dst, nil
-	}
-	entries := make([]entry, n)
-	for i := range entries {
-		entries[i] = r.left[i].entry
-	}
-	events, err := r.snapshot.events(ctx, entries)
+	events, err := r.snapshot.events(ctx, best)
 	if err != nil {
 		return dst, err
 	}
-	for _, e := range entries {
+	for _, e := range best {
 		event := events[e.position]
 		if event == nil {
 			break
 		}
 		dst = append(dst, store.Record{Position: store.Position(e.position), Event: event})
-		r.left = r.left[1:]
+		r.Take(1)
 	}
 	return dst, nil
 }

@@ -86,8 +86,8 @@ func (s *snapshot) Query(ctx context.Context, filters []*wire.Filter, opt store.
 	}
 	a := &answer{union: s.union(plain, opt.Limit, opt.Visible), maxTotal: opt.MaxTotal}
 	a.unasked = slices.ContainsFunc(filters, func(f *wire.Filter) bool { return opt.Limit(f) == 0 })
-	a.ranking = &ranking{snapshot: s, walks: s.union(searches, opt.Limit, nil).walks, visible: opt.Visible}
-	a.union.skip = a.ranking.has
+	a.ranking = newRanking(s, searches, opt)
+	a.union.skip = a.ranking.Has
 	return a, nil
 }
 
