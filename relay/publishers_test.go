@@ -74,6 +74,32 @@ func TestAFencedPublisherIsHeardByEverybody(t *testing.T) {
 	require.Contains(t, got["message"], "restricted: ")
 }
 
+// Whoever serves a call, one that is not signed is refused in the same words.
+func TestUnsignedCallsAreRefusedInOneForm(t *testing.T) {
+	t.Parallel()
+	r := start(t, t.TempDir(), operated(t))
+	for path, kind := range map[string]string{
+		"/": "application/nostr+json+rpc", "/api/publishers/s/fence": "application/json", "/api/publishers/s": "", "/api/presence": "", "/api/sessions": "",
+	} {
+		method := http.MethodGet
+		if kind != "" {
+			method = http.MethodPost
+		}
+		request, err := http.NewRequestWithContext(t.Context(), method, "http://"+r.url+path, http.NoBody)
+		require.NoError(t, err)
+		request.Header.Set("Content-Type", kind)
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		text, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, http.StatusUnauthorized, answer.StatusCode, path)
+		require.Equal(t, "Nostr", answer.Header.Get("WWW-Authenticate"), path)
+		const why = "auth-required: the request has no Authorization header (NIP-98)"
+		require.JSONEq(t, `{"code":"UNAUTHENTICATED","message":"`+why+`","error":"`+why+`"}`, string(text), path)
+	}
+}
+
 // With a sidecar the fences stand beside the store, and what is published is in the store.
 func TestFencesCanStandBesideTheStore(t *testing.T) {
 	t.Parallel()

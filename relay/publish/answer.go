@@ -1,35 +1,13 @@
 package publish
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
-	"strconv"
 	"time"
 
 	"fencepost/lifecycle/fence"
-	"fencepost/relay/web/nip98"
-	"fencepost/relay/wire"
+	"fencepost/relay/web/reply"
 )
-
-// The codes beside those of package fence.
-const (
-	codeInvalid         = "INVALID_ARGUMENT"
-	codeUnauthenticated = "UNAUTHENTICATED"
-	codeDenied          = "PERMISSION_DENIED"
-	codeNotFound        = "NOT_FOUND"
-	codeMethod          = "METHOD_NOT_ALLOWED"
-	codeRefused         = "REFUSED"
-	codeUnavailable     = "UNAVAILABLE"
-	codeInternal        = "INTERNAL"
-)
-
-// refusal is the body of every answer that is no success.
-type refusal struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Epoch   uint64 `json:"epoch,omitempty"`
-}
 
 // claimed answers a change of a fence.
 type claimed struct {
@@ -80,43 +58,9 @@ var statuses = map[fence.Code]int{
 func (h *handler) fail(w http.ResponseWriter, s fence.Stream, err error) {
 	var refused *fence.Error
 	if errors.As(err, &refused) {
-		send(w, statuses[refused.Code], refusal{string(refused.Code), refused.Text, refused.Epoch})
+		reply.Fenced(w, statuses[refused.Code], string(refused.Code), refused.Text, refused.Epoch)
 		return
 	}
 	h.Logger.Error("publisher's call failed", "stream", s.Name, "err", err)
-	send(w, http.StatusInternalServerError, refusal{Code: codeInternal, Message: "the call failed; whether it took effect is not known"})
-}
-
-// unauthorized answers what nip98 refused.
-func unauthorized(w http.ResponseWriter, err error) {
-	out := &nip98.Refusal{Status: http.StatusInternalServerError, Reason: wire.Because(wire.Failed, "could not authenticate")}
-	errors.As(err, &out)
-	code := codeInternal
-	switch out.Status {
-	case http.StatusUnauthorized:
-		code = codeUnauthenticated
-		w.Header().Set("WWW-Authenticate", "Nostr")
-	case http.StatusForbidden:
-		code = codeDenied
-	case http.StatusServiceUnavailable:
-		code = codeUnavailable
-	}
-	send(w, out.Status, refusal{Code: code, Message: out.Reason.String()})
-}
-
-func invalid(w http.ResponseWriter, status int, text string) {
-	send(w, status, refusal{Code: codeInvalid, Message: text})
-}
-
-// send writes a whole answer. An error of the write means that the client is gone.
-func send(w http.ResponseWriter, status int, v any) {
-	body, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // a bug: only types of this package come here
-	}
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // see above
+	reply.Refuse(w, http.StatusInternalServerError, "the call failed; whether it took effect is not known")
 }

@@ -15,9 +15,9 @@
 // commit, so a frame is in the log when the call returns, in the order of its stream.
 // Other engines stand beside the store (package fence/kv).
 //
-// Answers are JSON. A refusal is {"code", "message", "epoch"}: the code as in gRPC, a
-// sentence that may be shown, and the present epoch of the fence where it has one, never
-// anybody's token. ABORTED is 409, FAILED_PRECONDITION 412, RESOURCE_EXHAUSTED 429;
+// Answers are JSON. A refusal is that of package reply: the code as in gRPC, a sentence
+// that may be shown, and the present epoch of the fence where it has one, never anybody's
+// token. ABORTED is 409, FAILED_PRECONDITION 412, RESOURCE_EXHAUSTED 429;
 // REFUSED, 422, is an event that may not be written, with the reason that NIP-01 has for
 // it. An event that the relay holds already is 200 with "duplicate": true, whoever
 // published it, and takes no number.

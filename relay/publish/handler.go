@@ -10,6 +10,7 @@ import (
 
 	"fencepost/lifecycle/fence"
 	"fencepost/relay/web/nip98"
+	"fencepost/relay/web/reply"
 )
 
 // maxChange bounds the body of a call that changes a fence, in bytes.
@@ -41,7 +42,7 @@ func New(o Options) http.Handler {
 	mux.Handle("/api/publishers/{stream}/fence", h.only(http.MethodPost, h.set))
 	mux.Handle("/api/publishers/{stream}/frames", h.only(http.MethodPost, h.publish))
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		send(w, http.StatusNotFound, refusal{Code: codeNotFound, Message: "there is no such call"})
+		reply.Refuse(w, http.StatusNotFound, "there is no such call")
 	})
 	return mux
 }
@@ -64,7 +65,7 @@ func (h *handler) only(method string, next http.HandlerFunc) http.Handler {
 			w.WriteHeader(http.StatusNoContent)
 		default:
 			out.Set("Allow", allowed)
-			send(w, http.StatusMethodNotAllowed, refusal{Code: codeMethod, Message: "the call is made with " + method})
+			reply.Refuse(w, http.StatusMethodNotAllowed, "the call is made with "+method)
 		}
 	})
 }
@@ -84,9 +85,9 @@ func (h *handler) look(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		h.fail(w, s, err)
 	case !v.Exists():
-		send(w, http.StatusNotFound, refusal{Code: codeNotFound, Message: "the stream has no fence"})
+		reply.Refuse(w, http.StatusNotFound, "the stream has no fence")
 	default:
-		send(w, http.StatusOK, show(s.Name, v))
+		reply.JSON(w, http.StatusOK, show(s.Name, v))
 	}
 }
 
@@ -101,7 +102,7 @@ func (h *handler) set(w http.ResponseWriter, r *http.Request) {
 	}
 	c, err := decodeChange(body)
 	if err != nil {
-		invalid(w, http.StatusBadRequest, err.Error())
+		reply.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	epoch, err := h.Engine.Set(r.Context(), s, c)
@@ -109,7 +110,7 @@ func (h *handler) set(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, s, err)
 		return
 	}
-	send(w, http.StatusOK, claimed{Stream: s.Name, Epoch: epoch, Active: c.Active, Lease: int64(c.Lease.Seconds())})
+	reply.JSON(w, http.StatusOK, claimed{Stream: s.Name, Epoch: epoch, Active: c.Active, Lease: int64(c.Lease.Seconds())})
 }
 
 func (h *handler) publish(w http.ResponseWriter, r *http.Request) {
@@ -123,7 +124,7 @@ func (h *handler) publish(w http.ResponseWriter, r *http.Request) {
 	}
 	token, ev, err := decodeFrame(body)
 	if err != nil {
-		invalid(w, http.StatusBadRequest, err.Error())
+		reply.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	got, err := h.Engine.Publish(r.Context(), s, token, []string{s.Owner}, ev)
@@ -131,9 +132,9 @@ func (h *handler) publish(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		h.fail(w, s, err)
 	case got.Refused:
-		send(w, http.StatusUnprocessableEntity, refusal{Code: codeRefused, Message: got.Reason, Epoch: got.Epoch})
+		reply.Fenced(w, http.StatusUnprocessableEntity, "REFUSED", got.Reason, got.Epoch)
 	default:
-		send(w, http.StatusOK, admitted{
+		reply.JSON(w, http.StatusOK, admitted{
 			Stream: s.Name, Duplicate: got.Duplicate, Position: got.Position, Epoch: got.Epoch, Number: got.Number, Message: got.Reason,
 		})
 	}
@@ -143,12 +144,12 @@ func (h *handler) publish(w http.ResponseWriter, r *http.Request) {
 // of the call up, so it comes after everything that only looks at the form of the call.
 func (h *handler) enter(w http.ResponseWriter, r *http.Request, body []byte) (s fence.Stream, ok bool) {
 	if s.Name = r.PathValue("stream"); !fence.ValidName(s.Name) {
-		invalid(w, http.StatusBadRequest, "a stream's name is 1 to 64 characters of a-z, A-Z, 0-9, - _ and .")
+		reply.Refuse(w, http.StatusBadRequest, "a stream's name is 1 to 64 characters of a-z, A-Z, 0-9, - _ and .")
 		return s, false
 	}
 	var err error
 	if s.Owner, err = h.Verifier.Verify(r, body, h.MayHold); err != nil {
-		unauthorized(w, err)
+		reply.Unverified(w, err)
 		return s, false
 	}
 	return s, true
@@ -157,16 +158,16 @@ func (h *handler) enter(w http.ResponseWriter, r *http.Request, body []byte) (s 
 // read reads the body of a call, of at most most bytes.
 func read(w http.ResponseWriter, r *http.Request, most int64) (body []byte, ok bool) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		invalid(w, http.StatusUnsupportedMediaType, "the Content-Type of a call is application/json")
+		reply.Refuse(w, http.StatusUnsupportedMediaType, "the Content-Type of a call is application/json")
 		return nil, false
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	var long *http.MaxBytesError
 	switch {
 	case errors.As(err, &long):
-		invalid(w, http.StatusRequestEntityTooLarge, "the body is too long")
+		reply.Refuse(w, http.StatusRequestEntityTooLarge, "the body is too long")
 	case err != nil:
-		invalid(w, http.StatusBadRequest, "the body could not be read")
+		reply.Refuse(w, http.StatusBadRequest, "the body could not be read")
 	}
 	return body, err == nil
 }

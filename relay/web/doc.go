@@ -20,7 +20,7 @@
 // is let in. What is wrong with the request itself has a status of its own (400,
 // 401, 403, 413, 415), what is wrong with the method is the error of an answer
 // with status 200. A Gate, which keeps blocked addresses out, does not stand before
-// it. Every refusal is JSON, {"error": "prefix: text"}.
+// it. Every refusal is that of package reply.
 //
 // Presence of keys is told to whoever signs (NIP-98), as far as the Roster lets that
 // key know, and the sessions to the operator. Every answer says when it was observed

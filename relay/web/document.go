@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fencepost/relay/config"
+	"fencepost/relay/web/reply"
 	"fencepost/relay/wire"
 )
 
@@ -179,5 +180,5 @@ func SupportedNIPs(c config.Config, search bool) []int {
 func (s *server) serveDocument(w http.ResponseWriter, r *http.Request, c config.Config) {
 	d := s.document(c)
 	d.Changes = s.changes(r.Context())
-	sendJSON(w, http.StatusOK, documentType, d)
+	reply.As(w, http.StatusOK, documentType, d)
 }

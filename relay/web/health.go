@@ -1,6 +1,10 @@
 package web
 
-import "net/http"
+import (
+	"net/http"
+
+	"fencepost/relay/web/reply"
+)
 
 // Readiness says whether the relay should be sent traffic.
 type Readiness struct {
@@ -13,7 +17,7 @@ type Readiness struct {
 // serveHealth says that the process serves. It looks at nothing else: a restart
 // of a database must not make a balancer drop every replica's readers.
 func (s *server) serveHealth(w http.ResponseWriter, _ *http.Request) {
-	send(w, http.StatusOK, "text/plain; charset=utf-8", []byte("ok"))
+	reply.Bytes(w, http.StatusOK, "text/plain; charset=utf-8", []byte("ok"))
 }
 
 func (s *server) serveReady(w http.ResponseWriter, _ *http.Request) {
@@ -28,5 +32,5 @@ func (s *server) serveReady(w http.ResponseWriter, _ *http.Request) {
 	if !ready.Ready {
 		status = http.StatusServiceUnavailable
 	}
-	sendJSON(w, status, "application/json", ready)
+	reply.JSON(w, status, ready)
 }

@@ -10,7 +10,7 @@ import (
 	"net/http"
 
 	"fencepost/relay/config"
-	"fencepost/relay/web/nip98"
+	"fencepost/relay/web/reply"
 	"fencepost/relay/wire"
 )
 
@@ -49,7 +49,7 @@ func (s *server) isCall(r *http.Request) bool {
 func (s *server) serveManagement(w http.ResponseWriter, r *http.Request, c config.Config) {
 	w.Header().Set("Cache-Control", "no-store")
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != rpcType {
-		sendReason(w, http.StatusUnsupportedMediaType, wire.Because(wire.Unsupported, "the Content-Type of a call is "+rpcType))
+		reply.Because(w, http.StatusUnsupportedMediaType, wire.Unsupported, "the Content-Type of a call is "+rpcType)
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCall))
@@ -58,12 +58,12 @@ func (s *server) serveManagement(w http.ResponseWriter, r *http.Request, c confi
 		return
 	}
 	if _, err := s.Verifier.Verify(r, body, isOperator(c)); err != nil {
-		refuse(w, err)
+		reply.Unverified(w, err)
 		return
 	}
 	var ask call
 	if err := decodeCall(body, &ask); err != nil {
-		sendReason(w, http.StatusBadRequest, wire.Because(wire.Invalid, `a call is {"method": "...", "params": [...]}`))
+		reply.Because(w, http.StatusBadRequest, wire.Invalid, `a call is {"method": "...", "params": [...]}`)
 		return
 	}
 	result, err := s.Manager.Call(r.Context(), ask.Method, ask.Params)
@@ -71,7 +71,7 @@ func (s *server) serveManagement(w http.ResponseWriter, r *http.Request, c confi
 		s.refuseCall(w, ask.Method, err)
 		return
 	}
-	sendJSON(w, http.StatusOK, rpcType, answer{Result: result})
+	reply.As(w, http.StatusOK, rpcType, answer{Result: result})
 }
 
 // isOperator lets in nobody but the operator.
@@ -105,20 +105,10 @@ func decodeCall(body []byte, ask *call) error {
 func refuseBody(w http.ResponseWriter, err error) {
 	var long *http.MaxBytesError
 	if errors.As(err, &long) {
-		sendReason(w, http.StatusRequestEntityTooLarge, wire.Because(wire.Invalid, "a call has at most 64 KiB"))
+		reply.Because(w, http.StatusRequestEntityTooLarge, wire.Invalid, "a call has at most 64 KiB")
 		return
 	}
-	sendReason(w, http.StatusBadRequest, wire.Because(wire.Invalid, "the body could not be read"))
-}
-
-// refuse answers a request that could not be authenticated.
-func refuse(w http.ResponseWriter, err error) {
-	refusal := &nip98.Refusal{Status: http.StatusInternalServerError, Reason: wire.Because(wire.Failed, "could not authenticate")}
-	errors.As(err, &refusal)
-	if refusal.Status == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", "Nostr")
-	}
-	sendReason(w, refusal.Status, refusal.Reason)
+	reply.Because(w, http.StatusBadRequest, wire.Invalid, "the body could not be read")
 }
 
 func (s *server) refuseCall(w http.ResponseWriter, method string, err error) {
@@ -127,7 +117,5 @@ func (s *server) refuseCall(w http.ResponseWriter, method string, err error) {
 		s.Logger.Error("management call failed", "method", method, "err", err)
 		reason = wire.Because(wire.Failed, "could not carry out the method")
 	}
-	sendJSON(w, http.StatusOK, rpcType, answer{Error: reason.String()})
+	reply.As(w, http.StatusOK, rpcType, answer{Error: reason.String()})
 }
-
-func sendReason(w http.ResponseWriter, status int, r wire.Reason) { sendError(w, status, r.String()) }

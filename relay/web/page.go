@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"fencepost/relay/config"
+	"fencepost/relay/web/reply"
 )
 
 //go:embed page.html
@@ -80,7 +81,7 @@ func (s *server) servePage(w http.ResponseWriter, r *http.Request, c config.Conf
 	h := w.Header()
 	h.Set("Content-Security-Policy", s.page.policy)
 	h.Set("Referrer-Policy", "no-referrer")
-	send(w, http.StatusOK, "text/html; charset=utf-8", body.Bytes())
+	reply.Bytes(w, http.StatusOK, "text/html; charset=utf-8", body.Bytes())
 }
 
 // publicURL returns what a person should paste into a client. Without relay.urls

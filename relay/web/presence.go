@@ -12,6 +12,7 @@ import (
 
 	"fencepost/relay/store"
 	"fencepost/relay/web/nip98"
+	"fencepost/relay/web/reply"
 	"fencepost/relay/wire"
 )
 
@@ -64,12 +65,12 @@ func (s *server) servePresence(w http.ResponseWriter, r *http.Request) {
 	}
 	keys := strings.Split(r.URL.Query().Get("pubkeys"), ",")
 	if len(keys) > maxPresence {
-		sendReason(w, http.StatusBadRequest, wire.Because(wire.Invalid, "pubkeys has at most 100 keys"))
+		reply.Because(w, http.StatusBadRequest, wire.Invalid, "pubkeys has at most 100 keys")
 		return
 	}
 	for _, k := range keys {
 		if !nostr.IsValid32ByteHex(k) {
-			sendReason(w, http.StatusBadRequest, wire.Because(wire.Invalid, "pubkeys is a list of keys, 64 characters of lower-case hex each, with commas between them"))
+			reply.Because(w, http.StatusBadRequest, wire.Invalid, "pubkeys is a list of keys, 64 characters of lower-case hex each, with commas between them")
 			return
 		}
 	}
@@ -78,7 +79,7 @@ func (s *server) servePresence(w http.ResponseWriter, r *http.Request) {
 		s.unreadable(w, err)
 		return
 	}
-	sendJSON(w, http.StatusOK, "application/json", map[string]any{"now": time.Now().UTC(), "presence": all})
+	reply.JSON(w, http.StatusOK, map[string]any{"now": time.Now().UTC(), "presence": all})
 }
 
 // serveSessions answers GET /api/sessions?after=CURSOR for the operator.
@@ -88,7 +89,7 @@ func (s *server) serveSessions(w http.ResponseWriter, r *http.Request) {
 	}
 	after, err := decodeCursor(r.URL.Query().Get("after"))
 	if err != nil {
-		sendReason(w, http.StatusBadRequest, wire.Because(wire.Invalid, "after is the next of an earlier answer"))
+		reply.Because(w, http.StatusBadRequest, wire.Invalid, "after is the next of an earlier answer")
 		return
 	}
 	all, nodes, err := s.Roster.Sessions(r.Context(), after)
@@ -105,19 +106,19 @@ func (s *server) serveSessions(w http.ResponseWriter, r *http.Request) {
 	if len(all) > 0 {
 		out.Next = encodeCursor(all[len(all)-1].SessionRef)
 	}
-	sendJSON(w, http.StatusOK, "application/json", out)
+	reply.JSON(w, http.StatusOK, out)
 }
 
 // signer returns who signed a GET, and answers it if nobody did that may.
 func signer(w http.ResponseWriter, r *http.Request, v *nip98.Verifier, may func(string) error) (key string, ok bool) {
 	w.Header().Set("Cache-Control", "no-store")
 	if r.Method != http.MethodGet {
-		refuseMethod(w, http.MethodGet)
+		reply.Method(w, http.MethodGet)
 		return "", false
 	}
 	key, err := v.Verify(r, nil, may)
 	if err != nil {
-		refuse(w, err)
+		reply.Unverified(w, err)
 		return "", false
 	}
 	return key, true
@@ -126,7 +127,7 @@ func signer(w http.ResponseWriter, r *http.Request, v *nip98.Verifier, may func(
 // unreadable answers that the index is away: nobody is said to be offline then.
 func (s *server) unreadable(w http.ResponseWriter, err error) {
 	s.Logger.Error("session index cannot be read", "err", err)
-	sendReason(w, http.StatusServiceUnavailable, wire.Because(wire.Failed, "it is not known now who is connected"))
+	reply.Because(w, http.StatusServiceUnavailable, wire.Failed, "it is not known now who is connected")
 }
 
 func encodeCursor(at store.SessionRef) string {

@@ -9,6 +9,7 @@ import (
 
 	"fencepost/relay/config"
 	"fencepost/relay/web/nip98"
+	"fencepost/relay/web/reply"
 	"fencepost/relay/wire"
 )
 
@@ -88,7 +89,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveEndpoint(w, r, c)
 		return
 	}
-	sendError(w, http.StatusNotFound, "not found")
+	reply.Refuse(w, http.StatusNotFound, "not found")
 }
 
 func isEndpoint(r *http.Request, c config.Config) bool {
@@ -99,7 +100,7 @@ func isEndpoint(r *http.Request, c config.Config) bool {
 // plain serves what can only be read.
 func (s *server) plain(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		refuseMethod(w, "GET, HEAD")
+		reply.Method(w, "GET, HEAD")
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")
@@ -143,9 +144,9 @@ func (s *server) serveEndpoint(w http.ResponseWriter, r *http.Request, c config.
 			s.serveManagement(w, r, c)
 			return
 		}
-		refuseMethod(w, s.endpointMethods())
+		reply.Method(w, s.endpointMethods())
 	default:
-		refuseMethod(w, s.endpointMethods())
+		reply.Method(w, s.endpointMethods())
 	}
 }
 

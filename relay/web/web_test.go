@@ -130,13 +130,13 @@ func TestUnknownPathsAndMethodsAreRefusedInJSON(t *testing.T) {
 	resp, body := r.ask(t, http.MethodGet, "/robots.txt", browser)
 	require.Equal(t, http.StatusNotFound, resp.StatusCode)
 	require.Equal(t, "application/json", resp.Header.Get("Content-Type"))
-	require.JSONEq(t, `{"error":"not found"}`, body)
+	require.JSONEq(t, `{"code":"NOT_FOUND","message":"not found","error":"not found"}`, body)
 
 	for path, allow := range map[string]string{"/": "GET, HEAD, OPTIONS", "/healthz": "GET, HEAD", "/readyz": "GET, HEAD"} {
 		resp, body = r.ask(t, http.MethodPost, path, document)
 		require.Equal(t, http.StatusMethodNotAllowed, resp.StatusCode)
 		require.Equal(t, allow, resp.Header.Get("Allow"))
-		require.JSONEq(t, `{"error":"method not allowed"}`, body)
+		require.JSONEq(t, `{"code":"METHOD_NOT_ALLOWED","message":"method not allowed","error":"method not allowed"}`, body)
 	}
 }
 
