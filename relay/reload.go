@@ -5,7 +5,8 @@ import "fencepost/relay/config"
 // warn says what an operator should know of c.
 func (r *Relay) warn(c config.Config) {
 	if len(c.Relay.URLs) == 0 {
-		r.log.Warn("relay.urls is empty: AUTH compares with the host that the client connected to")
+		r.log.Warn("relay.urls is empty: AUTH and signed HTTP calls (NIP-98) are checked against the host that the client names, " +
+			"so what was signed for another relay can be used here")
 	}
 }
 

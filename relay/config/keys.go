@@ -63,7 +63,7 @@ var keys = []key{
 	{"relay.software", "URL of the software's homepage, as NIP-11 shows it", atOnce, func(c *Config) any { return &c.Relay.Software }, text(checkLink)},
 	{"relay.posting_policy", "URL of the rules for posting", atOnce, func(c *Config) any { return &c.Relay.PostingPolicy }, text(checkLink)},
 	{"relay.terms_of_service", "URL of the terms of service", atOnce, func(c *Config) any { return &c.Relay.TermsOfService }, text(checkLink)},
-	{"relay.urls", "public URLs with their path (ws:// or wss://), which AUTH is checked against; the path is where the socket is served", atOnce, func(c *Config) any { return &c.Relay.URLs }, urls{}},
+	{"relay.urls", "public URLs with their path (ws:// or wss://), which AUTH and signed HTTP calls are checked against; the path is where the socket is served", atOnce, func(c *Config) any { return &c.Relay.URLs }, urls{}},
 
 	{"log.level", "debug, info, warn or error", atOnce, func(c *Config) any { return &c.Log.Level }, enum{}},
 	{"log.format", "text or json", atRestart, func(c *Config) any { return &c.Log.Format }, enum{}},

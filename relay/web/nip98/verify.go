@@ -28,7 +28,8 @@ type Options struct {
 	// have been used, and is refused. Zero for one that never forgot.
 	Since time.Time
 	// Bases returns the URLs (http, https, ws or wss) under which clients reach
-	// what serves r; scheme and host count, path and query are those of r.
+	// what serves r; scheme and host count, path and query are those of r. One that
+	// takes the host from r lets a token be used here that was made for another site.
 	Bases func(r *http.Request) []string
 }
 
