@@ -38,6 +38,8 @@ var (
 	_ store.Store        = (*postgres.Store)(nil)
 	_ keySafe            = (*postgres.Store)(nil)
 	_ listening          = (*postgres.Store)(nil)
+	_ counting           = (*postgres.Store)(nil)
+	_ counting           = (*embedded.Store)(nil)
 	_ progress           = (*outbox.Follower)(nil)
 	_ transfer.Target    = (*embedded.Store)(nil)
 	_ transfer.Target    = (*postgres.Store)(nil)
@@ -187,6 +189,7 @@ func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions,
 		Head:      func() uint64 { return p.head(g.Context()) },
 		Listening: func() bool { return hears(s) },
 		Deferred:  func() int { return len(p.follower.Deferred()) },
+		Damaged:   damaged(s),
 	})
 	return p
 }
@@ -195,6 +198,15 @@ func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions,
 func lettersOf(s store.Store) outbox.Letters {
 	l, _ := s.(outbox.Letters)
 	return l
+}
+
+// damaged returns what counts the events of s that could not be read; every store of this
+// program does so.
+func damaged(s store.Store) func() uint64 {
+	if c, ok := s.(counting); ok {
+		return c.Damaged
+	}
+	return nil
 }
 
 // share reports whether two keys are known to be members of a common group.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
@@ -57,6 +58,27 @@ func TestADatabaseThatGoesAwayWhileRelaysRun(t *testing.T) {
 	until(t, func() bool { return writer.Publish(t.Context(), note(t, "after")) == nil })
 	require.Equal(t, "after", next(t, reader).Event.Content, "on the subscription from before")
 	require.Zero(t, all[1].metric(t, "fencepost_panics_total"))
+}
+
+// Whoever asks for more than a damaged event gets the rest.
+func TestADamagedEventFailsNoREQ(t *testing.T) {
+	t.Parallel()
+	database := postgres.Start(t).Database(t)
+	r := replicas(t, database, 1)[0]
+	c := r.dial(t)
+	for _, text := range []string{"damaged", "whole"} {
+		require.NoError(t, c.Publish(t.Context(), note(t, text)))
+	}
+	db, err := pgx.Connect(t.Context(), database)
+	require.NoError(t, err)
+	tag, err := db.Exec(t.Context(), `UPDATE events SET raw = '{' WHERE position = (SELECT min(position) FROM events)`)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, tag.RowsAffected())
+	require.NoError(t, db.Close(t.Context()))
+	send(t, c, `["REQ","all",{"kinds":[1]}]`)
+	require.Equal(t, "whole", next(t, c).Event.Content)
+	require.Equal(t, "EOSE", next(t, c).Verb)
+	require.NotZero(t, r.metric(t, "fencepost_damaged_events_total"))
 }
 
 // A stranger who asks while it is away cannot fill the operator's disk with log lines.

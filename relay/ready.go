@@ -20,6 +20,12 @@ func hears(s store.Store) bool {
 	return !ok || l.Listening()
 }
 
+// counting is a store that counts the events that it could not read.
+type counting interface {
+	// Damaged returns how often one was left out of an answer, or removed unread.
+	Damaged() uint64
+}
+
 // readiness says whether a balancer should send clients here.
 func (r *Relay) readiness() web.Readiness {
 	out := condition{

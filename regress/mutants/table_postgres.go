@@ -73,7 +73,7 @@ var postgresMutants = []Mutant{
 	},
 	{
 		Name: "pg-words-outlive-the-event", Promise: "NIP-50", Says: "The index of words grows with events that are gone.",
-		Edit:   Edit{"relay/store/postgres/erase.go", "\tb.Queue(sqlTrimSearch, c.position)\n", ""},
+		Edit:   Edit{"relay/store/postgres/erase.go", "\tb.Queue(sqlTrimSearch, all)\n", ""},
 		Suites: in(inPostgres, "TestRemovedEventsAreTrimmed"),
 	},
 	{

@@ -25,4 +25,48 @@ var weaknessMutants = []Mutant{
 		Edit:   Edit{limiter, "k := kind{r.Level, r.Message}", "k := kind{}"},
 		Suites: in("relay/throttle", "TestOneKindDoesNotHoldAnother"),
 	},
+	{
+		Name: "damaged-event-told", Promise: "issue 5", Says: "Nobody counts the events that answers lack.",
+		Edit:   Edit{"relay/build.go", "Damaged:   damaged(s),", ""},
+		Suites: in("relay", "TestADamagedEventFailsNoREQ"),
+	},
+	{
+		Name: "damaged-event-fails-sweep", Promise: "issue 5", Says: "What has expired stays behind one damaged event.",
+		Edit:   Edit{inPostgres + "/load.go", "case err != nil && l.unread:", "case err != nil && false:"},
+		Suites: in(inPostgres, "TestADamagedEventThatExpiresIsSwept", "TestADamagedEventIsErased"),
+	},
+	{
+		Name: "damaged-event-told-of", Promise: "issue 5", Says: "The removal of a damaged event is told to those who could not see it.",
+		Edit: Edit{inPostgres + "/damaged.go", "{ t.void(e, store.VoidRemoved, t.head) }", `{
+	e.event = wire.NewEvent(nostr.Event{})
+	t.remove(e, store.CauseExpired)
+}`},
+		And:    []Edit{{inPostgres + "/damaged.go", "\"github.com/jackc/pgx/v5\"", "\"github.com/jackc/pgx/v5\"\n\t\"github.com/nbd-wtf/go-nostr\""}},
+		Suites: in(inPostgres, "TestADamagedEventThatExpiresIsSwept"),
+	},
+	{
+		Name: "damaged-event-stays-erased", Promise: "NIP-62", Says: "A damaged event outlives the key that vanished.",
+		Edit:   Edit{inPostgres + "/walk.go", "w.unread(e.position)", "_ = e.position"},
+		Suites: in(inPostgres, "TestADamagedEventIsErased"),
+	},
+	{
+		Name: "damaged-event-of-others-erased", Promise: "NIP-62", Says: "The erasure of a key takes the requests to vanish with it that cannot be read.",
+		Edit:   Edit{inPostgres + "/load.go", " AND e.kind <> 62`", "`"},
+		Suites: in(inPostgres, "TestADamagedEventIsErased"),
+	},
+	{
+		Name: "damaged-event-takes-a-place", Promise: "NIP-01", Says: "A limit is used up by an event that nobody gets.",
+		Edit:   Edit{"relay/store/embedded/snapshot.go", "return err == nil && found.event != nil, err", "return err == nil, err"},
+		Suites: in("relay/store/embedded", "TestADamagedEventIsLeftOutOfAnswers"),
+	},
+	{
+		Name: "damaged-event-fails-commit", Promise: "issue 5", Says: "Who replaces a damaged profile is refused, with everybody in the same commit.",
+		Edit:   Edit{"relay/store/embedded/txn.go", "if errors.Is(err, errCorrupt) {", "if errors.Is(err, errLeft) {"},
+		Suites: in("relay/store/embedded", "TestADamagedEventCanBeReplacedDeletedAndErased"),
+	},
+	{
+		Name: "damaged-event-unindexes-others", Promise: "issue 5", Says: "A damaged event with the id of another one takes that out of the index.",
+		Edit:   Edit{"relay/store/embedded/damaged.go", "return beUint64(value) == position", "return beUint64(value) > 0"},
+		Suites: in("relay/store/embedded", "TestADamagedEventTakesNothingOfAnotherOne"),
+	},
 }

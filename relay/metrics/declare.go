@@ -59,6 +59,18 @@ func (m *Metrics) declareStore() {
 		"damaged", "newer", "panic", "crowded", "other")
 	m.gauge("deferred_rows", "Rows of the log that wait for another attempt to deliver them, or behind such a row.",
 		m.observe(func(o *Observed) func() int { return o.Deferred }))
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Namespace: namespace, Name: "damaged_events_total",
+		Help: "Times that a stored event which cannot be read was left out of an answer, or removed unread.",
+	}, m.damaged))
+}
+
+// damaged is what the store counts.
+func (m *Metrics) damaged() float64 {
+	if o := m.observed.Load(); o != nil && o.Damaged != nil {
+		return float64(o.Damaged())
+	}
+	return 0
 }
 
 // behind reads applied first: the head never lies behind it then.

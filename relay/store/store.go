@@ -46,7 +46,8 @@ type Store interface {
 
 	// Sweep removes events that have expired at now (NIP-40) and voids
 	// ephemeral rows older than EphemeralAge, oldest due first. It returns how
-	// many rows it voided; removal rows that it added are not counted.
+	// many rows it voided; removal rows that it added are not counted. An event that
+	// cannot be read is voided without one: who may know of it cannot be told.
 	Sweep(ctx context.Context, now time.Time) (int, error)
 
 	// Trim removes rows of the log that keep does not cover at now, oldest first, moves the
@@ -62,7 +63,7 @@ type Store interface {
 	ReadControl(ctx context.Context, after Position, max int) ([]Entry, error)
 
 	// Erase removes up to max stored events that x selects, those first that come
-	// first in an answer, with a removal row for each. It returns how many it removed:
+	// first in an answer, with a removal row for each that can be read. It returns how many it removed:
 	// fewer than max means that none is left of those that were stored when it was
 	// called. It takes several commits, and after an error can be called again.
 	Erase(ctx context.Context, x Erasure, max int) (int, error)
@@ -190,7 +191,9 @@ const (
 	CauseOperator                         // by hand
 )
 
-// Snapshot is a stable view of the store. Not safe for concurrent use.
+// Snapshot is a stable view of the store. Not safe for concurrent use. An event whose
+// stored form cannot be read is in no answer, and fails none; the store logs and counts it.
+// A Count for which events need not be read counts it as well.
 type Snapshot interface {
 	// Applied is the position up to which the snapshot holds the log.
 	Applied() Position

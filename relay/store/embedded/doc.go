@@ -38,6 +38,11 @@
 // at all is always asked of the snapshot's index, never of the cache. So an
 // entry that outlives its event does no harm.
 //
+// Damage. A stored event that cannot be decoded is left out of answers, logged and counted
+// (Damaged). What removes or replaces it goes on, and says so to nobody, as its tags may
+// not be known. Its keys are found again as long as it is JSON; otherwise they stay, and
+// queries pass over them. A block that Pebble itself cannot read fails who reads it.
+//
 // Failing. Before each commit the free space is looked at, and below
 // Options.MinFreeBytes commits are refused; they go on as soon as there is room.
 // While tables cannot be written they are tried again ten times a second.

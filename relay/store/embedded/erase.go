@@ -180,6 +180,14 @@ func (t *txn) erase(x *store.Erasure, found []entry) (n int, err error) {
 			continue // gone meanwhile
 		}
 		e, err := t.event(found[i].position)
+		if errors.Is(err, errCorrupt) { // the index has selected it
+			if err := t.removeUnread(found[i].position, store.VoidRemoved, err); err != nil {
+				return n, err
+			}
+			t.decide(idKey(found[i].id), nil)
+			n++
+			continue
+		}
 		if err != nil {
 			return n, err
 		}

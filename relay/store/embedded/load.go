@@ -23,7 +23,8 @@ func getValue(r pebble.Reader, key []byte) (value []byte, ok bool, err error) {
 	return value, true, closer.Close()
 }
 
-// loadEvent returns the event at a position that r's index names.
+// loadEvent returns the event at a position that r's index names; an error that wraps
+// errCorrupt when it is damaged.
 func loadEvent(r pebble.Reader, c *cache, position uint64) (*wire.Event, error) {
 	if e := c.get(position); e != nil {
 		return e, nil
@@ -32,8 +33,8 @@ func loadEvent(r pebble.Reader, c *cache, position uint64) (*wire.Event, error) 
 	if err != nil {
 		return nil, err
 	}
-	if !ok {
-		return nil, rowError(position, errCorrupt)
+	if !ok || len(value) > 0 && store.EntryType(value[0]) == store.EntryVoid {
+		return nil, rowError(position, errLeft)
 	}
 	row, err := decodeRow(position, value, nil)
 	if err != nil {

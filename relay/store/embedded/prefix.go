@@ -39,6 +39,9 @@ func (s *snapshot) Prefixed(ctx context.Context, prefix string, limit int) (foun
 		}
 		position := beUint64(value)
 		e, err := loadEvent(s.view.snap, s.store.cache, position)
+		if s.store.leaveOut(err) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -38,9 +38,6 @@ func (w *walk) searching(sight sight) rank.Searching[entry] {
 			if s == looked {
 				continue
 			}
-			if err := w.reader.load(&found); err != nil {
-				return entry{}, 0, false, err
-			}
 			return found.entry, w.filter.Score(found.event), true, nil
 		}
 	}}
@@ -58,6 +55,9 @@ func (r *ranking) next(ctx context.Context, dst []store.Record, limit int) ([]st
 			return dst, err
 		}
 		r.Take(1)
+		if e == nil {
+			continue // damaged since it was found
+		}
 		dst = append(dst, store.Record{Position: store.Position(best[i].position), Event: e})
 		bytes += len(e.Raw())
 	}

@@ -24,6 +24,7 @@ const firstRoom = 16
 // for. Not safe for concurrent use.
 type reader struct {
 	// Set at construction, never changed.
+	store *Store
 	snap  *pebble.Snapshot
 	cache *cache
 	now   int64 // Unix seconds that decide expiry
@@ -179,12 +180,17 @@ func (r *reader) worked(ctx context.Context) error {
 	return nil
 }
 
-// event returns the event of an entry, from the cache or from disk.
+// event returns the event of an entry, from the cache or from disk; nil for a damaged
+// one, which is to be left out.
 func (r *reader) event(e *entry) (*wire.Event, error) {
-	return loadEvent(r.snap, r.cache, e.position)
+	found, err := loadEvent(r.snap, r.cache, e.position)
+	if r.store.leaveOut(err) {
+		return nil, nil
+	}
+	return found, err
 }
 
-// load reads the event of found, unless that was done already.
+// load reads the event of found, unless that was done already. A damaged one stays nil.
 func (r *reader) load(found *item) (err error) {
 	if found.event == nil {
 		found.event, err = r.event(&found.entry)

@@ -42,10 +42,10 @@ func (t *txn) deleteID(request *record, id string) error {
 			return err
 		}
 		e, err := t.event(beUint64(value))
-		if err != nil {
+		if err != nil && !(errors.Is(err, errCorrupt) && len(value) >= 16) { // else the indexes have said that it may
 			return err
 		}
-		if !store.MayDelete(request.event, e) {
+		if err == nil && !store.MayDelete(request.event, e) {
 			return nil
 		}
 	}
@@ -103,9 +103,13 @@ func (t *txn) deleteAddress(request *record, target store.Target) error {
 	return t.removeWithRow(stored.position, store.CauseDeleted)
 }
 
-// removeWithRow removes the stored event at position and says so in the log.
+// removeWithRow removes the stored event at position and says so in the log, unless it is
+// damaged.
 func (t *txn) removeWithRow(position uint64, cause store.RemovalCause) error {
 	e, err := t.event(position)
+	if errors.Is(err, errCorrupt) {
+		return t.removeUnread(position, store.VoidRemoved, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -156,21 +160,19 @@ func (t *txn) sweepOne(due []byte) error {
 	if err != nil {
 		return err
 	}
-	if !ok {
-		return rowError(position, errCorrupt)
+	t.unset(due) // also when nothing is there: what is due behind it must not wait
+	if !ok || len(value) == 0 {
+		return nil
 	}
-	row, err := decodeRow(position, value, t.cache.get(position))
-	if err != nil {
-		return err
-	}
-	switch row.Type {
+	switch store.EntryType(value[0]) {
 	case store.EntryEvent:
 		return t.removeWithRow(position, store.CauseExpired)
 	case store.EntryEphemeral:
-		t.unset(due)
+		row, err := decodeRow(position, value, nil)
+		if err != nil {
+			t.unread = append(t.unread, err)
+		}
 		t.void(position, store.VoidEphemeral, row.Prefix)
-		return nil
-	default:
-		return rowError(position, errCorrupt)
 	}
+	return nil
 }

@@ -100,9 +100,6 @@ func (r *rows) step(ctx context.Context) (next store.Record, s state, err error)
 	if err != nil || s != matched {
 		return next, s, err
 	}
-	if err := r.reader.load(&found); err != nil {
-		return next, s, err
-	}
 	r.given++
 	return store.Record{Position: store.Position(found.position), Event: found.event}, matched, nil
 }

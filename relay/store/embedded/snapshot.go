@@ -59,7 +59,7 @@ func (s *snapshot) Query(ctx context.Context, filters []*wire.Filter, opt store.
 }
 
 // Count implements store.Snapshot. Events are read only where an index entry
-// does not decide, and where visible must be asked.
+// does not decide, and where visible must be asked; a damaged one counts otherwise.
 func (s *snapshot) Count(ctx context.Context, filters []*wire.Filter, limit int, visible func(*wire.Event) bool) (n int, exact bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,10 @@ func (s *snapshot) Count(ctx context.Context, filters []*wire.Filter, limit int,
 	if err != nil {
 		return 0, false, err
 	}
-	all := union{walks: walks, sight: s.sight(r, visible)}
+	all := union{walks: walks}
+	if visible != nil {
+		all.sight = s.sight(r, visible)
+	}
 	for {
 		_, s, err := all.step(ctx)
 		switch {
@@ -88,15 +91,13 @@ func (s *snapshot) Count(ctx context.Context, filters []*wire.Filter, limit int,
 	}
 }
 
-// sight makes the sight of visible, whose events it reads by r. It is used while mu
-// is held, and lets go of everything while visible runs, which may take long.
+// sight makes the sight of visible, nil for everything, whose events it reads by r: what
+// is damaged nobody sees. It is used while mu is held, and lets go of everything while
+// visible runs, which may take long.
 func (s *snapshot) sight(r *reader, visible func(*wire.Event) bool) sight {
-	if visible == nil {
-		return nil
-	}
 	return func(ctx context.Context, found *item) (bool, error) {
-		if err := r.load(found); err != nil {
-			return false, err
+		if err := r.load(found); err != nil || found.event == nil || visible == nil {
+			return err == nil && found.event != nil, err
 		}
 		if err := r.release(); err != nil {
 			return false, err
@@ -188,7 +189,7 @@ func (s *snapshot) decode(it *pebble.Iterator, position uint64) (store.Entry, er
 }
 
 func (s *snapshot) newReader() *reader {
-	return &reader{snap: s.view.snap, cache: s.store.cache, now: s.store.opt.Now().Unix(), words: s.store.Searches()}
+	return &reader{store: s.store, snap: s.view.snap, cache: s.store.cache, now: s.store.opt.Now().Unix(), words: s.store.Searches()}
 }
 
 func (s *snapshot) readyLocked(ctx context.Context) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -28,6 +29,8 @@ type Store struct {
 	changed chan struct{} // one waiting wake-up at most; never closed
 	writer  sync.WaitGroup
 	close   func() error // runs shutdown once
+
+	damaged atomic.Uint64 // see Damaged
 
 	// Owned by the writer goroutine, then by shutdown.
 	engine   *engine   // nil while it cannot be opened

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
@@ -31,6 +32,7 @@ type txn struct {
 	rows    []store.Entry // new rows, from position first
 	first   uint64
 	voids   []store.Entry // rows of earlier commits that became void
+	unread  []error       // why events that it removes could not be read
 	broken  error         // the first error of writing to the batch
 }
 
@@ -193,6 +195,9 @@ func (t *txn) insert(r *record, position uint64) {
 // remove voids the stored event at position and takes it out of every index.
 func (t *txn) remove(position uint64, kind store.VoidKind) error {
 	e, err := t.event(position)
+	if errors.Is(err, errCorrupt) {
+		return t.removeUnread(position, kind, err)
+	}
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ type union struct {
 func (u *union) skips(e *entry) bool { return u.skip != nil && u.skip(e.position) }
 
 // sight says whether a match is visible, nil that every one is. It sets the
-// match's event.
+// match's event, where that can be read.
 type sight func(ctx context.Context, found *item) (bool, error)
 
 // see asks about what w holds.

@@ -95,9 +95,12 @@ func (r *reader) byID(ctx context.Context, ids []string) (*merge, error) {
 		if position == 0 {
 			continue
 		}
-		e, err := loadEvent(r.snap, r.cache, position)
+		e, err := r.event(&entry{position: position})
 		if err != nil {
 			return nil, err
+		}
+		if e == nil {
+			continue
 		}
 		expires, _ := e.Expires()
 		found.buf = append(found.buf, entry{
@@ -139,7 +142,7 @@ func (w *walk) look(ctx context.Context) error {
 		if found.event, err = w.reader.event(&e); err != nil {
 			return err
 		}
-		if !w.filter.Matches(found.event) {
+		if found.event == nil || !w.filter.Matches(found.event) {
 			return nil
 		}
 	}

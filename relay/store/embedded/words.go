@@ -119,6 +119,9 @@ func indexRow(b *pebble.Batch, position uint64, value []byte) error {
 		return nil
 	}
 	row, err := decodeRow(position, value, nil)
+	if errors.Is(err, errCorrupt) {
+		return nil // it has no words to be found by
+	}
 	if err != nil {
 		return err
 	}

@@ -58,6 +58,9 @@ func (s *Store) commit(requests []*request) error {
 	if err := s.engine.commit(t.batch); err != nil {
 		return err
 	}
+	for _, err := range t.unread {
+		s.leaveOut(err)
+	}
 	s.marks.add(t.fresh)
 	for _, row := range t.rows {
 		if row.Type == store.EntryEvent {

@@ -24,6 +24,10 @@
 // answers; neither a connection nor a lock is held while Visible is asked. For each filter and
 // each page 512 KiB of events are held at once, and one more event.
 //
+// Damage. A stored event whose wire form cannot be decoded is left out of answers, logged
+// and counted (Damaged). The sweep and an erasure remove it by the columns beside it and
+// say so to nobody, as its tags are not known. A deletion or a ban that names it is refused.
+//
 // Searching. The words of an event (NIP-50) are cut by package wire and kept beside it; a
 // search finds by them and orders by score the newest matches, store.SearchDepth or as
 // many as the limit. It holds their index entries in memory, not the events.

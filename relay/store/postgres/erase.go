@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/jackc/pgx/v5"
@@ -23,21 +22,25 @@ func (s *Store) Erase(ctx context.Context, x store.Erasure, limit int) (total in
 		return 0, err
 	}
 	u := snap.union(selection(&x), unlimited, x.Selects)
+	var unread []uint64
 	for _, w := range u.walks {
 		w.now = math.MinInt64 // what has expired is erased as well
+		w.unread = func(position int64) { unread = append(unread, uint64(position)) }
 	}
 	for total < limit {
 		r := &request{Erasure: &x}
-		for len(r.Found) < min(limit-total, sweepRows) {
+		for ended := false; !ended && len(r.Found) < min(limit-total, sweepRows); {
 			found, err := u.next(ctx)
 			if err != nil {
 				return total, err
 			}
-			if found == nil {
-				break
+			if ended = found == nil; !ended {
+				r.Found = append(r.Found, uint64(found.position))
 			}
-			r.Found = append(r.Found, uint64(found.position))
 		}
+		n := min(limit-total, sweepRows) - len(r.Found)
+		n = min(n, len(unread))
+		r.Found, unread = append(r.Found, unread[:n]...), unread[n:]
 		if len(r.Found) == 0 {
 			return total, nil
 		}
@@ -75,9 +78,10 @@ WHERE gone IS NOT NULL AND gone_at < clock_timestamp() - make_interval(secs => $
 	sqlTrimTags = `DELETE FROM tags t USING unnest($1::smallint[], $2::bytea[], $3::bigint[], $4::bytea[], $5::bigint[])
 	AS k (name, value, newest, id, position)
 WHERE t.name = k.name AND t.value = k.value AND t.newest = k.newest AND t.id = k.id AND t.position = k.position`
-	sqlTrimSearch = `DELETE FROM search WHERE position = ANY ($1)`
-	sqlTrimEvents = `DELETE FROM events WHERE position = ANY ($1) AND gone IS NOT NULL`
-	sqlTrimHead   = `UPDATE log_head SET trimmed = greatest(trimmed, $1)` // last: the lock of the head is held for no longer than it takes
+	sqlTrimUnreadTags = `DELETE FROM tags WHERE position = ANY ($1)` // of what is damaged; it walks the whole index
+	sqlTrimSearch     = `DELETE FROM search WHERE position = ANY ($1)`
+	sqlTrimEvents     = `DELETE FROM events WHERE position = ANY ($1) AND gone IS NOT NULL`
+	sqlTrimHead       = `UPDATE log_head SET trimmed = greatest(trimmed, $1)` // last: the lock of the head is held for no longer than it takes
 )
 
 // trim deletes the events that were removed so long ago that no snapshot may look at
@@ -101,27 +105,35 @@ func (s *Store) trimSome(ctx context.Context) (int, error) {
 	}
 	c := &columns{}
 	var position, gone, last int64
+	var all, unread []int64
 	var raw []byte
 	_, err = pgx.ForEachRow(rows, []any{&position, &gone, &raw}, func() error {
-		e, err := decodeStored(uint64(position), raw)
-		if err != nil {
-			return err
+		all, last = append(all, position), max(last, gone)
+		if r, err := recordOf(uint64(position), raw); err == nil {
+			c.event(r, position)
+		} else {
+			unread = append(unread, position)
 		}
-		r, err := newRecord(e)
-		if err != nil {
-			return fmt.Errorf("event at %d: %w", position, err)
-		}
-		c.event(r, position)
-		last = max(last, gone)
 		return nil
 	})
-	if err != nil || len(c.position) == 0 {
+	if err != nil || len(all) == 0 {
 		return 0, err
 	}
 	var b pgx.Batch
 	b.Queue(sqlTrimTags, c.tagName, c.tagValue, c.tagNewest, c.tagID, c.tagPosition)
-	b.Queue(sqlTrimSearch, c.position)
-	b.Queue(sqlTrimEvents, c.position)
+	if len(unread) > 0 {
+		b.Queue(sqlTrimUnreadTags, unread)
+	}
+	b.Queue(sqlTrimSearch, all)
+	b.Queue(sqlTrimEvents, all)
 	b.Queue(sqlTrimHead, last)
-	return len(c.position), s.pool.SendBatch(ctx, &b).Close()
+	return len(all), s.pool.SendBatch(ctx, &b).Close()
+}
+
+func recordOf(position uint64, raw []byte) (*record, error) {
+	e, err := decodeStored(position, raw)
+	if err != nil {
+		return nil, err
+	}
+	return newRecord(e)
 }

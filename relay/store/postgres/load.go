@@ -30,8 +30,9 @@ JOIN events e ON e.address IS NOT NULL AND e.address = k.address AND coalesce(e.
 SELECT *, coalesce(sum(CASE WHEN needed THEN octet_length(raw) END) OVER (), 0) AS total FROM (
 SELECT e.position, e.id, e.newest, e.address, e.raw, `
 
+	// What is to be erased, which requests to vanish (62) never are.
 	sqlByPosition = `SELECT e.position, e.id, e.newest, e.address, e.raw, false
-FROM unnest($1::bigint[]) AS k (position) JOIN events e ON e.position = k.position AND e.gone IS NULL`
+FROM unnest($1::bigint[]) AS k (position) JOIN events e ON e.position = k.position AND e.gone IS NULL AND e.kind <> 62`
 
 	sqlDue = `SELECT d.position, d.id, d.newest, d.address, d.raw FROM (
 	(SELECT e.expires AS due, 0 AS nanos, e.position, e.id, e.newest, e.address, e.raw
@@ -60,7 +61,9 @@ var errNamed = wire.Because(wire.Invalid, "the events that are named are too lar
 type loader struct {
 	batch pgx.Batch
 	state *state
-	err   error // the first of a damaged row
+	err   error // the first of a damaged row that is named
+
+	unread bool // what is damaged is removed as well: a sweep or an erasure
 }
 
 // load reads what n needs, in one round trip. With lock it begins a transaction that has
@@ -77,6 +80,7 @@ func load(ctx context.Context, conn *pgx.Conn, n *need, lock bool) (*state, erro
 	ids := list32(n.ids)
 	l.events(sqlByID, len(ids), ids, list32(n.deleters), list32(n.banned))
 	l.events(sqlByAddress, len(n.addresses), listText(n.addresses), listText(n.deleted))
+	l.unread = len(n.positions) > 0 || !n.until.IsZero() // then the commit has nothing else
 	l.events(sqlByPosition, len(n.positions), n.positions)
 	if !n.until.IsZero() {
 		l.sweep(n.until)
@@ -148,7 +152,10 @@ func (l *loader) sweep(until time.Time) {
 
 func (l *loader) add(position uint64, id []byte, newest int64, address, raw []byte) {
 	event, err := decodeStored(position, raw)
-	if err != nil && l.err == nil {
+	switch {
+	case err != nil && l.unread:
+		l.state.damaged = append(l.state.damaged, err)
+	case err != nil && l.err == nil:
 		l.err = err
 	}
 	l.state.add(&stored{position: position, id: to32(id), at: ^newest, address: string(address), event: event})

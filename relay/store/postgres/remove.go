@@ -92,7 +92,9 @@ func (t *txn) sweep(due []uint64) int {
 // erase removes those of found that are still stored and that x selects.
 func (t *txn) erase(x *store.Erasure, found []uint64) (n int) {
 	for _, position := range found {
-		if e := t.byPosition[position]; e != nil && x.Selects(e.event) {
+		e := t.byPosition[position]
+		// Of what is damaged only that was found which the index selects.
+		if e != nil && (e.event == nil || x.Selects(e.event)) {
 			t.remove(e, x.Cause)
 			n++
 		}
@@ -100,8 +102,12 @@ func (t *txn) erase(x *store.Erasure, found []uint64) (n int) {
 	return n
 }
 
-// remove removes e and says so in the log.
+// remove removes e and says so in the log, unless it is damaged.
 func (t *txn) remove(e *stored, cause store.RemovalCause) {
+	if e.event == nil {
+		t.removeUnread(e)
+		return
+	}
 	removal := store.NewRemoval(cause, store.Position(e.position), e.event)
 	by := t.push(row{Entry: store.Entry{Type: store.EntryRemoval, Removal: removal, Prefix: store.PrefixOf(e.event)}})
 	t.void(e, store.VoidRemoved, uint64(by))

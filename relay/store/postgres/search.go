@@ -100,12 +100,14 @@ func (r *ranking) next(ctx context.Context, dst []store.Record, limit int) ([]st
 		return dst, err
 	}
 	for _, e := range best {
-		event := events[e.position]
-		if event == nil {
-			break
+		event, readable := events[e.position]
+		if readable && event == nil {
+			break // it lies behind what one page holds
 		}
-		dst = append(dst, store.Record{Position: store.Position(e.position), Event: event})
 		r.Take(1)
+		if readable {
+			dst = append(dst, store.Record{Position: store.Position(e.position), Event: event})
+		}
 	}
 	return dst, nil
 }

@@ -125,18 +125,12 @@ func (s *snapshot) Prefixed(ctx context.Context, prefix string, limit int) (out 
 	}
 	last := append(slices.Clone(first), slices.Repeat([]byte{0xff}, 32-len(first))...)
 	err = s.read(ctx, sqlPrefixed, []any{first, last, s.head, limit}, func(rows pgx.Rows) error {
-		out, err = collectRecords(rows)
-		return err
-	})
-	return out, err
-}
-
-func collectRecords(rows pgx.Rows) (out []store.Record, err error) {
-	var position uint64
-	var raw []byte
-	_, err = pgx.ForEachRow(rows, []any{&position, &raw}, func() error {
-		e, err := decodeStored(position, raw)
-		out = append(out, store.Record{Position: store.Position(position), Event: e})
+		found, err := s.store.collect(rows)
+		for _, f := range found {
+			if f.event != nil {
+				out = append(out, store.Record{Position: store.Position(f.position), Event: f.event})
+			}
+		}
 		return err
 	})
 	return out, err

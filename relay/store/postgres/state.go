@@ -11,6 +11,7 @@ type state struct {
 	version int64
 	head    uint64
 	due     []uint64 // positions of rows that the sweep has work with, oldest due first
+	damaged []error  // of what the sweep or an erasure removes unread
 	copying store.Copying
 
 	byPosition map[uint64]*stored
@@ -32,7 +33,7 @@ type stored struct {
 	id       [32]byte
 	at       int64
 	address  string
-	event    *wire.Event // nil where no decision can need it
+	event    *wire.Event // nil where no decision can need it, and where it is damaged
 }
 
 // tomb says that pubkey deleted id.

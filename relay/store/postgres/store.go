@@ -30,7 +30,8 @@ type Store struct {
 	written chan struct{} // closed when the writer has ended
 	close   func() error  // runs shutdown once
 
-	closed atomic.Bool
+	closed  atomic.Bool
+	damaged atomic.Uint64 // see Damaged
 
 	listener listener
 	writer   writer // owned by the writer goroutine

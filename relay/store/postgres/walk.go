@@ -65,6 +65,8 @@ type walk struct {
 	begun  bool
 	ended  bool // nothing is left in the database
 	looks  int  // entries that may still be looked at; negative is no bound
+
+	unread func(position int64) // told of what is damaged, if the index alone selects it; nil: nobody
 }
 
 func unlimited(*wire.Filter) int { return math.MaxInt }
@@ -183,7 +185,13 @@ func (w *walk) load(ctx context.Context, found []entry) (n int, err error) {
 		return 0, err
 	}
 	for i, e := range found {
-		event := events[e.position]
+		event, readable := events[e.position]
+		if !readable {
+			if w.unread != nil && w.exact() {
+				w.unread(e.position)
+			}
+			continue
+		}
 		if event == nil {
 			return i, nil
 		}
@@ -195,7 +203,7 @@ func (w *walk) load(ctx context.Context, found []entry) (n int, err error) {
 }
 
 // events reads the events of entries, by their positions: of the first one and as many
-// behind it as mostBytes allows.
+// behind it as mostBytes allows, nil for the others. What is damaged is not in the map.
 func (s *snapshot) events(ctx context.Context, found []entry) (map[int64]*wire.Event, error) {
 	if len(found) == 0 {
 		return nil, nil
@@ -205,14 +213,18 @@ func (s *snapshot) events(ctx context.Context, found []entry) (map[int64]*wire.E
 		positions[i] = found[i].position
 	}
 	events := make(map[int64]*wire.Event, len(found))
+	there := 0
 	err := s.read(ctx, sqlRaw, []any{positions, mostBytes}, func(rows pgx.Rows) error {
-		records, err := collectRecords(rows)
-		for _, r := range records {
-			events[int64(r.Position)] = r.Event
+		all, err := s.store.collect(rows)
+		there = len(all)
+		for _, f := range all {
+			if !f.damaged {
+				events[f.position] = f.event
+			}
 		}
 		return err
 	})
-	if err == nil && len(events) < len(found) {
+	if err == nil && there < len(found) {
 		err = errSnapshotOld
 	}
 	return events, err

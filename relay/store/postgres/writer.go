@@ -151,6 +151,9 @@ func (s *Store) decide(ctx context.Context, conn *pgx.Conn, requests []*request,
 			return nil, err
 		}
 	}
+	for _, err := range state.damaged {
+		s.leaveOut(err)
+	}
 	t := newTxn(state, s.opt.Now())
 	for _, r := range requests {
 		switch {
