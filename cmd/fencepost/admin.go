@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"fencepost/relay/client"
 	"fencepost/relay/web/nip98"
 )
 
@@ -118,8 +119,8 @@ func param(s string) any {
 // given a moment.
 func call(ctx context.Context, key, address string, body []byte) (result json.RawMessage, err error) {
 	// A token is for one URL, so a redirection is not followed.
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	defer client.CloseIdleConnections()
+	caller := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	defer caller.CloseIdleConnections()
 	var answer *http.Response
 	err = onceListening(ctx, func(ctx context.Context) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
@@ -133,8 +134,10 @@ func call(ctx context.Context, key, address string, body []byte) (result json.Ra
 			return err
 		}
 		request.Header.Set("Authorization", authorization)
-		answer, err = client.Do(request)
-		return err
+		if answer, err = caller.Do(request); err != nil {
+			return &client.Unreachable{URL: address, Err: err}
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err

@@ -32,7 +32,9 @@ func TestCommandLine(t *testing.T) {
 		{"version", []string{"version"}, 0, "fencepost dev (go", ""},
 		{"no such file", []string{"import", "/does/not/exist"}, 1, "", "/does/not/exist"},
 		{"no such configuration", []string{"serve", "--config", "/does/not/exist"}, 1, "", "/does/not/exist"},
-		{"storm without a relay", []string{"race", "ws://127.0.0.1:1"}, 1, "", "storm: connect to ws://127.0.0.1:1"},
+		{"storm without a relay", []string{"race", "ws://127.0.0.1:1"}, 1, "", "fencepost: storm: connect to ws://127.0.0.1:1: connection refused\n"},
+		{"publishing without a relay", []string{"publish", "ws://127.0.0.1:1", "x"}, 1, "", "fencepost: connect to ws://127.0.0.1:1: connection refused\n"},
+		{"subscribing without a relay", []string{"subscribe", "wss://127.0.0.1:1"}, 1, "", "fencepost: connect to wss://127.0.0.1:1: connection refused\n"},
 		{"storm with a bad kind", []string{"race", "ws://127.0.0.1:1", "--kind=3"}, 1, "", "kind 3 is replaceable"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

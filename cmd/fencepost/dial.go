@@ -30,23 +30,29 @@ func connect(ctx context.Context, address string) (c *client.Client, err error) 
 }
 
 // onceListening calls try again while connections are refused: a relay that is
-// just being started does that for a moment.
+// just being started does that for a moment. When time is up it is that error which
+// counts, not that of a try which was cut short.
 func onceListening(ctx context.Context, try func(context.Context) error) error {
 	tick := time.NewTicker(connectTimeout / 50)
 	defer tick.Stop()
 	until := time.NewTimer(connectTimeout)
 	defer until.Stop()
+	var refused error
 	for {
 		err := try(ctx)
+		if refused != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil {
+			return refused
+		}
 		if !errors.Is(err, syscall.ECONNREFUSED) {
 			return err
 		}
+		refused = err
 		select {
 		case <-tick.C:
 		case <-until.C:
-			return err
+			return refused
 		case <-ctx.Done():
-			return err
+			return refused
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+
+	"fencepost/relay/client"
 )
 
 const (
@@ -38,7 +40,7 @@ type link struct {
 func open(ctx context.Context, u *url.URL) (*link, error) {
 	conn, err := connect(ctx, u)
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", u.Host, err)
+		return nil, &client.Unreachable{URL: u.String(), Err: err}
 	}
 	l := &link{conn: conn, in: make([]byte, firstBuffer)}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // the handshake then fails

@@ -259,7 +259,7 @@ func TestARelayThatIsNotThereIsAFailure(t *testing.T) {
 	o := quickly(&fake{url: "ws://127.0.0.1:1"}, "alone")
 	report, err := bench.Run(t.Context(), o)
 	require.NoError(t, err)
-	require.Contains(t, result(t, report).Failure, "connection 1 of 1: connect to 127.0.0.1:1")
+	require.Contains(t, result(t, report).Failure, "connection 1 of 1: connect to ws://127.0.0.1:1: connection refused")
 }
 
 func TestRunEndsWithItsContext(t *testing.T) {

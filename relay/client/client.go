@@ -58,7 +58,8 @@ type received struct {
 	err     error
 }
 
-// Dial connects to a relay at a ws or wss URL. ctx bounds the handshake only.
+// Dial connects to a relay at a ws or wss URL. ctx bounds the handshake only. An error is
+// an *Unreachable.
 func Dial(ctx context.Context, url string, o Options) (*Client, error) {
 	if o.MaxMessage <= 0 {
 		o.MaxMessage = defaultMaxMessage
@@ -66,9 +67,12 @@ func Dial(ctx context.Context, url string, o Options) (*Client, error) {
 	if o.Buffer <= 0 {
 		o.Buffer = defaultBuffer
 	}
-	conn, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPHeader: o.Header})
+	conn, answer, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPHeader: o.Header})
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", url, err)
+		if answer != nil && answer.StatusCode != http.StatusSwitchingProtocols {
+			err = errors.New("the relay answers " + answer.Status)
+		}
+		return nil, &Unreachable{URL: url, Err: err}
 	}
 	conn.SetReadLimit(o.MaxMessage)
 	c := &Client{
