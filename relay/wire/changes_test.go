@@ -61,7 +61,7 @@ func TestDecodeRefusesAFeed(t *testing.T) {
 		`["CHANGES","x"]`:                           "invalid: CHANGES needs an object",
 		`["CHANGES","x",[]]`:                        "invalid: CHANGES needs an object",
 		`["CHANGES","x",{},{}]`:                     "invalid: CHANGES has too many elements",
-		`["CHANGES","x",{"since":-1}]`:              "invalid: since is not an integer",
+		`["CHANGES","x",{"since":-1}]`:              "invalid: since must not be negative",
 		`["CHANGES","x",{"since":null}]`:            "invalid: since is not an integer",
 		`["CHANGES","x",{"since":1,"since":"a"}]`:   "invalid: CHANGES has a field twice: since",
 		`["CHANGES","x",{"live":true,"live":true}]`: "invalid: CHANGES has a field twice: live",

@@ -67,7 +67,7 @@ func TestDecodeRelayRefuses(t *testing.T) {
 		`["AUTH",{}]`:                           "invalid: challenge is not a string",
 		`["COUNT","x",5]`:                       "invalid: COUNT has no object with the count",
 		`["COUNT","x",{}]`:                      "invalid: COUNT has no count",
-		`["COUNT","x",{"count":-1}]`:            "invalid: count is not an integer",
+		`["COUNT","x",{"count":-1}]`:            "invalid: count must not be negative",
 		`["COUNT","x",{"count":1,"count":1}]`:   "invalid: COUNT has a field twice: count",
 		`["COUNT","x",{"approximate":1}]`:       "invalid: approximate is not true or false",
 		`["COUNT","x",{"count":1]`:              "invalid: comma or closing bracket expected",

@@ -107,6 +107,9 @@ func (d *decoder) integer(what string) (int64, bool) {
 		n = n*10 + digit
 	}
 	digits := d.s[start:d.i]
+	if digits == "" && d.at() == '-' && d.i+1 < len(d.s) && d.s[d.i+1] != '0' && isDigit(d.s[d.i+1]) {
+		return 0, d.fail(what + " must not be negative")
+	}
 	if digits == "" || len(digits) > 1 && digits[0] == '0' || strings.IndexByte(".eE", d.at()) >= 0 {
 		return 0, d.fail(what + " is not an integer")
 	}
