@@ -42,6 +42,8 @@ type commands struct {
 	Race      raceCommand      `cmd:"" help:"Let a storm loose on a relay and count the frames that should not be."`
 	Bench     benchCommand     `cmd:"" help:"Measure a relay, and what the machine allows beside it."`
 	Version   versionCommand   `cmd:"" help:"Print the version."`
+
+	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
 // run executes one command line and returns the exit code.
@@ -53,8 +55,8 @@ func run(ctx context.Context, args []string, p *process) int {
 	parser, err := kong.New(&commands{},
 		kong.Name("fencepost"), kong.Description("A Nostr relay."),
 		kong.Writers(p.stdout, p.stderr),
-		kong.Exit(func(int) { exited = true }), // after --help
-		kong.Vars{"bench_rows": benchRows()},
+		kong.Exit(func(int) { exited = true }), // after --help and --version
+		kong.Vars{"bench_rows": benchRows(), "version": versionLine()},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(p),
 	)

@@ -30,6 +30,7 @@ func TestCommandLine(t *testing.T) {
 		{"key left out", []string{"key"}, 2, "", "new"},
 		{"bad number", []string{"race", "ws://x", "--rate=many"}, 2, "", "--rate"},
 		{"version", []string{"version"}, 0, "fencepost dev (go", ""},
+		{"version as a flag", []string{"--version"}, 0, "fencepost dev (go", ""},
 		{"no such file", []string{"import", "/does/not/exist"}, 1, "", "/does/not/exist"},
 		{"no such configuration", []string{"serve", "--config", "/does/not/exist"}, 1, "", "/does/not/exist"},
 		{"storm without a relay", []string{"race", "ws://127.0.0.1:1"}, 1, "", "fencepost: storm: connect to ws://127.0.0.1:1: connection refused\n"},

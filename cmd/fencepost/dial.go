@@ -16,9 +16,8 @@ const connectTimeout = 5 * time.Second
 
 // connect dials a relay.
 func connect(ctx context.Context, address string) (c *client.Client, err error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "" {
-		return nil, fmt.Errorf("%q is not a ws:// or wss:// URL", address)
+	if err := isRelay(address); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -27,6 +26,14 @@ func connect(ctx context.Context, address string) (c *client.Client, err error) 
 		return err
 	})
 	return c, err
+}
+
+// isRelay returns an error for what cannot be the URL of a relay.
+func isRelay(address string) error {
+	if u, err := url.Parse(address); err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "" {
+		return fmt.Errorf("%q is not a ws:// or wss:// URL", address)
+	}
+	return nil
 }
 
 // onceListening calls try again while connections are refused: a relay that is

@@ -26,7 +26,7 @@ type syncCommand struct {
 	settings
 	keyFlag
 	URL       string `arg:"" help:"The other relay: ws:// or wss://."`
-	Filter    string `help:"What is made alike: a NIP-01 filter as JSON, without until and limit." default:"{}" placeholder:"JSON"`
+	Filter    string `help:"What is made alike: a NIP-01 filter as JSON, without until, limit and search." default:"{}" placeholder:"JSON"`
 	Direction string `help:"down: take what is missing here; up: send what is missing there; both." enum:"down,up,both" default:"down"`
 	Auth      bool   `help:"Authenticate first (NIP-42)."`
 }
@@ -44,6 +44,9 @@ func (c *syncCommand) Run(ctx context.Context, p *process) (err error) {
 		err = errNoKey
 	}
 	if err != nil {
+		return err
+	}
+	if err := isRelay(c.URL); err != nil {
 		return err
 	}
 	cfg, err := c.load(p)
@@ -81,7 +84,7 @@ func (c *syncCommand) Run(ctx context.Context, p *process) (err error) {
 func (c *syncCommand) filter() (*wire.Filter, error) {
 	f, err := wire.DecodeFilter([]byte(c.Filter))
 	if err == nil && (f.Until != nil || f.Limit != 0 || f.LimitZero || f.Search != "") {
-		err = errors.New("it has until, limit or search")
+		err = errors.New("until, limit and search cannot be made alike")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("filter %s: %w", c.Filter, err)

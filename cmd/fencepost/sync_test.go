@@ -100,6 +100,29 @@ func TestSyncCountsWhatIsRefused(t *testing.T) {
 	require.Contains(t, r.Stdout, "missing there 2: sent 1, refused 1\n")
 }
 
+// What cannot be a sync touches no store, and is refused in the words of the help.
+func TestSyncLooksAtItsArgumentsFirst(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	help := main.Run(t.Context(), nil, "sync", "--help").Stdout
+	require.Contains(t, strings.Join(strings.Fields(help), " "), "without until, limit and search")
+	for _, row := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"relay"}, `"relay" is not a ws:// or wss:// URL`},
+		{[]string{"https://relay.example"}, `"https://relay.example" is not a ws:// or wss:// URL`},
+		{[]string{"--filter", `{"until":5}`, "ws://x"}, "until, limit and search"},
+		{[]string{"--filter", `{"limit":0}`, "ws://x"}, "until, limit and search"},
+		{[]string{"--filter", `{"search":"x"}`, "ws://x"}, "until, limit and search"},
+	} {
+		r := main.Run(t.Context(), nil, append([]string{"sync", "--data", dir}, row.args...)...)
+		require.Equal(t, 1, r.Code)
+		require.Contains(t, r.Stderr, row.says)
+		require.NoDirExists(t, dir)
+	}
+}
+
 func TestSyncFails(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -107,7 +130,6 @@ func TestSyncFails(t *testing.T) {
 		"no relay":      {"ws://127.0.0.1:1"},
 		"no filter":     {"--filter", `[]`, "ws://127.0.0.1:1"},
 		"a limit":       {"--filter", `{"limit":5}`, "ws://127.0.0.1:1"},
-		"no URL":        {"relay"},
 		"no key":        {"--auth", "ws://127.0.0.1:1"},
 		"no such store": {"--data", "/dev/null/x", "ws://127.0.0.1:1"},
 	} {
