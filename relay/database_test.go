@@ -190,7 +190,7 @@ func TestAStartThatCannotSucceedSaysWhyAtOnce(t *testing.T) {
 		database, says string
 		edit           func(*url.URL)
 	}{
-		"no such database": {newer, "does not exist", func(u *url.URL) { u.Path = "/nowhere" }},
+		"no such database": {newer, `: there is no database "nowhere"; create it (createdb nowhere)`, func(u *url.URL) { u.Path = "/nowhere" }},
 		"a newer schema":   {newer, "run a newer one", func(*url.URL) {}},
 		"no such mode":     {newer, "sslmode", func(u *url.URL) { u.RawQuery = "sslmode=perhaps" }},
 	} {

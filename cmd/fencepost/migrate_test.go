@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 
@@ -17,6 +18,18 @@ func TestMigrateNeedsADatabase(t *testing.T) {
 		r := main.Run(t.Context(), nil, "migrate", command)
 		require.Equal(t, 1, r.Code)
 		require.Contains(t, r.Stderr, "store.postgres.url is not set")
+	}
+}
+
+func TestADatabaseThatIsNotThereIsNamedInOneLine(t *testing.T) {
+	t.Parallel()
+	u, err := url.Parse(postgres.Start(t).Database(t))
+	require.NoError(t, err)
+	u.Path = "/nowhere"
+	for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"migrate", "status"}, {"migrate", "up"}, {"export"}} {
+		r := main.RunWith(t.Context(), nil, []string{"FENCEPOST_STORE_POSTGRES_URL=" + u.String()}, args...)
+		require.Equal(t, 1, r.Code, args)
+		require.Regexp(t, `^fencepost: [a-z ]+: PostgreSQL at `+u.Host+`: there is no database "nowhere"; create it \(createdb nowhere\)\n$`, r.Stderr)
 	}
 }
 

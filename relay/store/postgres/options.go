@@ -125,7 +125,11 @@ func parse(url string, o Options) (*pgxpool.Config, error) {
 func connect(ctx context.Context, cfg *pgx.ConnConfig) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	return pgx.ConnectConfig(ctx, cfg.Copy())
+	conn, err := pgx.ConnectConfig(ctx, cfg.Copy())
+	if err != nil {
+		return nil, &unreachable{cfg, err}
+	}
+	return conn, nil
 }
 
 // pools returns the two pools of connections.
