@@ -76,6 +76,10 @@ const (
 	// control row; no subscription has been chosen for eviction.
 	ControlChanged Point = "control.changed"
 
+	// QueryJudged: the filters of a COUNT or NEG-OPEN are judged, and no event has been
+	// asked about. A revocation here hides every event of what it closes, so the filters
+	// must be judged again.
+	QueryJudged Point = "query.judged"
 	// NegCollected: the events of a NEG-OPEN are collected, the answer is not queued.
 	// NEG-CLOSE or a newer NEG-OPEN of its id must keep it back, and so must a revocation.
 	NegCollected Point = "neg.collected"
