@@ -16,8 +16,11 @@ var errNotLive = wire.Because(wire.Failed, "there is more than was sent, go on f
 // those of req, and it is a generation like any other.
 func (s *Session) changes(ctx context.Context, m *wire.ChangesMessage) {
 	version := s.reading.Version() // before the filter is judged
+	keys := s.conn.Keys()
 	filters := []*wire.Filter{m.Filter}
-	if err := s.checkFilters(filters); err != nil {
+	err := s.checkFilters(filters)
+	late := s.mayBeLate(err)
+	if err != nil && !late {
 		s.refuseFeed(ctx, m.ID, reason(err, "could not read the filter"))
 		return
 	}
@@ -28,9 +31,13 @@ func (s *Session) changes(ctx context.Context, m *wire.ChangesMessage) {
 	case err != nil: // the connection is ending
 	case h == nil:
 		s.metrics.SubscriptionEnded(string(wire.RateLimited))
-	case s.reading.Version() == version || s.mayStill(h):
+	case late || s.reading.Version() == version || s.mayStill(h):
 		s.pause.At(pause.ReqReserved)
-		s.conn.Query(h.Context(), "changes", func(ctx context.Context) { s.follow(ctx, h, m) })
+		s.conn.Query(h.Context(), "changes", func(ctx context.Context) {
+			if !late || s.mayNow(ctx, h, keys) {
+				s.follow(ctx, h, m)
+			}
+		})
 	}
 }
 

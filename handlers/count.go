@@ -17,7 +17,10 @@ func (s *Session) count(ctx context.Context, m *wire.CountMessage) {
 	if err != nil {
 		return // the connection is ending
 	}
-	if err := s.checkFilters(m.Filters); err != nil {
+	keys := s.conn.Keys()
+	err = s.checkFilters(m.Filters)
+	late := s.mayBeLate(err)
+	if err != nil && !late {
 		answer.Send(wire.AppendClosed(nil, m.ID, reason(err, "could not read the filters")))
 		return
 	}
@@ -28,7 +31,15 @@ func (s *Session) count(ctx context.Context, m *wire.CountMessage) {
 	}
 	started := s.conn.Query(ctx, "count", func(ctx context.Context) {
 		defer s.conn.Discharge(weight)
-		n, exact, err := s.countStored(ctx, m.Filters)
+		var n int
+		var exact bool
+		var err error
+		if late {
+			err = s.judgeLate(ctx, keys, m.Filters)
+		}
+		if err == nil {
+			n, exact, err = s.countStored(ctx, m.Filters)
+		}
 		var refused wire.Reason
 		switch {
 		case err == nil:

@@ -36,6 +36,12 @@
 //     seconds without that it is answered all the same, because it is durable.
 //   - A REQ is judged before its handle is reserved and, when permissions were taken
 //     away meanwhile, once more: the revocation has not seen the handle.
+//   - With Options.Replicas a REQ, CHANGES, COUNT or NEG-OPEN that would be refused by
+//     permissions is judged again in a query, for the keys that its connection had, when
+//     what others have committed of those is in force here, or after a second: who was
+//     let in on another replica is not turned away on this one. A REQ or CHANGES that waits is
+//     the current generation of its id; what is taken from others meanwhile may refuse it
+//     earlier.
 //   - A query waits, once its snapshot is open, until the control rows are in force
 //     that the snapshot holds. What it queues carries the grant of its decision.
 //   - A COUNT during which permissions were taken away is counted again.

@@ -48,6 +48,7 @@ type Options struct {
 	Logger   *slog.Logger
 	Limits   Limits
 	Search   bool // the store searches (NIP-50)
+	Replicas bool // other processes may write to the store
 	Pause    *pause.Hook
 }
 
@@ -90,6 +91,7 @@ type Handlers struct {
 	now      func() time.Time
 	log      *slog.Logger
 	search   bool
+	replicas bool
 	pause    *pause.Hook
 
 	limits atomic.Pointer[Limits] // swapped whole by SetLimits
@@ -100,7 +102,7 @@ type Handlers struct {
 func New(o Options) *Handlers {
 	h := &Handlers{
 		store: o.Store, index: o.Index, progress: o.Progress, writing: o.Writing, reading: o.Reading,
-		metrics: o.Metrics, pool: o.Pool, now: o.Now, log: o.Logger, search: o.Search, pause: o.Pause,
+		metrics: o.Metrics, pool: o.Pool, now: o.Now, log: o.Logger, search: o.Search, replicas: o.Replicas, pause: o.Pause,
 	}
 	h.SetLimits(o.Limits)
 	return h

@@ -53,7 +53,12 @@ func (s *Session) negOpen(ctx context.Context, m *wire.NegOpenMessage) {
 	}
 	filters := []*wire.Filter{m.Filter}
 	weight := wire.Weight(filters)
+	keys := s.conn.Keys()
 	err = s.checkFilters(filters)
+	late := s.mayBeLate(err)
+	if late {
+		err = nil
+	}
 	switch {
 	case l.NegRecords == 0 || s.negFrame() < negentropy.MinFrame:
 		err = errNoNegotiations
@@ -73,6 +78,12 @@ func (s *Session) negOpen(ctx context.Context, m *wire.NegOpenMessage) {
 	s.negotiations[m.ID] = n
 	started := s.conn.Query(ctx, "negotiate", func(ctx context.Context) {
 		defer s.conn.Discharge(weight)
+		if late {
+			if err := s.judgeLate(ctx, keys, filters); err != nil {
+				s.negFailed(ctx, n, answer, err)
+				return
+			}
+		}
 		s.negotiate(ctx, n, m, answer)
 	})
 	if !started {

@@ -17,7 +17,10 @@ import (
 // moved, index, re-check, snapshot, seam, control rows in force, replay, live.
 func (s *Session) req(ctx context.Context, m *wire.ReqMessage) {
 	version := s.reading.Version() // before the filters are judged
-	if err := s.checkFilters(m.Filters); err != nil {
+	keys := s.conn.Keys()
+	err := s.checkFilters(m.Filters)
+	late := s.mayBeLate(err)
+	if err != nil && !late {
 		s.refuse(ctx, m.ID, reason(err, "could not read the filters"))
 		return
 	}
@@ -31,17 +34,25 @@ func (s *Session) req(ctx context.Context, m *wire.ReqMessage) {
 		s.metrics.SubscriptionEnded(string(wire.RateLimited))
 		return
 	}
-	if s.reading.Version() != version && !s.mayStill(h) {
+	if !late && s.reading.Version() != version && !s.mayStill(h) {
 		return
 	}
 	s.pause.At(pause.ReqReserved)
-	s.conn.Query(h.Context(), "req", func(ctx context.Context) { s.replay(ctx, h) })
+	s.conn.Query(h.Context(), "req", func(ctx context.Context) {
+		if !late || s.mayNow(ctx, h, keys) {
+			s.replay(ctx, h)
+		}
+	})
 }
 
 // mayStill judges h again: a revocation that came before Reserve has not seen it
 // among those that it ends, and one that comes now does. A refused one is ended.
 func (s *Session) mayStill(h *lifecycle.Handle) bool {
-	err := s.reading.MayRead(s.conn.Keys(), h.Filters())
+	return s.unless(h, s.reading.MayRead(s.conn.Keys(), h.Filters()))
+}
+
+// unless ends h because of err, if that is one.
+func (s *Session) unless(h *lifecycle.Handle, err error) (goesOn bool) {
 	if err == nil {
 		return true
 	}

@@ -176,7 +176,7 @@ func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions,
 		Store: s, Index: p.index, Progress: p.follower,
 		Writing: p.policy, Reading: p.policy, Metrics: p.metrics,
 		Pool: lifecycle.NewPool(g, runtime.GOMAXPROCS(0)),
-		Now:  time.Now, Logger: log, Limits: handlerLimits(c), Search: s.Searches(),
+		Now:  time.Now, Logger: log, Limits: handlerLimits(c), Search: s.Searches(), Replicas: isShared(s),
 	})
 	o := connOptions(c)
 	o.Open = func(c *lifecycle.Conn) conn.Session { return p.handlers.Open(c) }
@@ -198,6 +198,12 @@ func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions,
 func lettersOf(s store.Store) outbox.Letters {
 	l, _ := s.(outbox.Letters)
 	return l
+}
+
+// isShared reports whether other processes may write to s as well.
+func isShared(s store.Store) bool {
+	_, ok := s.(shared)
+	return ok
 }
 
 // damaged returns what counts the events of s that could not be read; every store of this

@@ -165,6 +165,7 @@ func TestReplicas(t *testing.T) {
 		"they are one relay with one key":                testOneKey,
 		"a ban on one cuts on the other":                 testBanCuts,
 		"a group's members are so on both":               testGroupOnBoth,
+		"who was let in on one reads on the other":       testAdmittedElsewhere,
 		"what is private is so on both":                  testPrivateOnBoth,
 		"lists of members are written once":              testListsAreWrittenOnce,
 		"what vanished or expired is removed once":       testRemovedOnce,
@@ -270,6 +271,25 @@ func testGroupOnBoth(t *testing.T, database string) {
 	require.Contains(t, m.Text, "restricted: ")
 	require.Equal(t, "in no group", next(t, stranger.Client).Event.Content)
 	require.False(t, bob.say(9021, "", pizza).OK)
+}
+
+// Nobody waits in between, so that the other replica is often behind.
+func testAdmittedElsewhere(t *testing.T, database string) {
+	all, pizza := replicas(t, database, 2), nostr.Tag{"h", "pizza"}
+	alice := all[0].login(t, aliceKey)
+	require.True(t, alice.say(9007, "", pizza).OK)
+	require.True(t, alice.say(9002, "", pizza, nostr.Tag{"name", "Pizza"}, nostr.Tag{"private"}).OK)
+	require.True(t, alice.say(9, "one", pizza).OK)
+	for i := range 40 {
+		key := nostr.GeneratePrivateKey()
+		reader := all[1].login(t, key)
+		require.True(t, alice.say(9000, "", pizza, nostr.Tag{"p", public(t, key)}).OK)
+		ask := []string{`["REQ","x",{"#h":["pizza"],"kinds":[9]}]`, `["COUNT","x",{"#h":["pizza"],"kinds":[9]}]`}[i%2]
+		send(t, reader.Client, ask)
+		m := next(t, reader.Client)
+		require.Equal(t, []string{"EVENT", "COUNT"}[i%2], m.Verb, m.Text)
+		require.NoError(t, reader.Close())
+	}
 }
 
 func testPrivateOnBoth(t *testing.T, database string) {

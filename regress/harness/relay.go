@@ -27,6 +27,7 @@ type Options struct {
 	Limits   lifecycle.Limits // DefaultLimits where zero
 	Handlers handlers.Limits
 	Search   bool // REQ and COUNT may search
+	Replicas bool // a refusal waits for what others have committed; Beside alone does not make it so
 	CloseAck bool
 	Control  *Controller    // its hook is used, and what is parked at the end goes on
 	Pause    *pause.Hook    // for a hook that is no Controller's
@@ -146,7 +147,7 @@ func (r *Relay) wire(served store.Store, o Options) {
 	r.Policy.Trust(r.Follower.Fresh)
 	r.Handlers = handlers.New(handlers.Options{
 		Store: served, Index: r.Index, Progress: r.Follower, Writing: o.Writing, Reading: o.Reading, Metrics: none,
-		Pool: lifecycle.NewPool(r.group, 2), Now: time.Now, Logger: log, Limits: o.Handlers, Search: o.Search, Pause: o.Pause,
+		Pool: lifecycle.NewPool(r.group, 2), Now: time.Now, Logger: log, Limits: o.Handlers, Search: o.Search, Replicas: o.Replicas, Pause: o.Pause,
 	})
 }
 

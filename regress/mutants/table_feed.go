@@ -92,7 +92,7 @@ var feedMutants = []Mutant{
 	},
 	{
 		Name: "feed-not-judged-again", Promise: "G4", Says: "A feed that was judged before a revocation and reserved after it stays.",
-		Edit:   Edit{"handlers/changes.go", "case s.reading.Version() == version || s.mayStill(h):", "case s.reading.Version() >= version:"},
+		Edit:   Edit{"handlers/changes.go", "case late || s.reading.Version() == version || s.mayStill(h):", "case late || s.reading.Version() >= version:"},
 		Suites: also(in("handlers", "TestAFeedIsJudgedAgainWhenPermissionsMoved"), "TestAFeedThatWasJudgedBeforeARevocationIsEnded"),
 	},
 	{

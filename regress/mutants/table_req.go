@@ -180,7 +180,7 @@ var reqMutants = []Mutant{
 	},
 	{
 		Name: "not-judged-again", Promise: "G4", Says: "A REQ that was judged before a revocation, and reserved after it, goes on.",
-		Edit:   Edit{"handlers/req.go", "if s.reading.Version() != version && !s.mayStill(h) {", "if s.reading.Version() == version+1<<40 && !s.mayStill(h) {"},
+		Edit:   Edit{"handlers/req.go", "if !late && s.reading.Version() != version && !s.mayStill(h) {", "if s.reading.Version() == version+1<<40 && !s.mayStill(h) {"},
 		Suites: in(suites, "TestAREQThatWasJudgedBeforeARevocationIsEnded"),
 	},
 	{
@@ -245,7 +245,7 @@ var reqMutants = []Mutant{
 	},
 	{
 		Name: "count-unchecked", Promise: "NIP-45", Says: "COUNT tells what REQ refuses.",
-		Edit:   Edit{"handlers/count.go", "if err := s.checkFilters(m.Filters); err != nil {", "if err := s.checkFilters(nil); err != nil {"},
+		Edit:   Edit{"handlers/count.go", "err = s.checkFilters(m.Filters)", "err = s.checkFilters(nil)"},
 		Suites: in("handlers", "TestLimitsOfFiltersAreExact"),
 	},
 	{

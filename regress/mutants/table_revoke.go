@@ -72,7 +72,7 @@ var revokeMutants = []Mutant{
 	},
 	{
 		Name: "judged-once", Promise: "G4", Says: "A REQ that is reserved after a revocation has chosen its handles outlives it.",
-		Edit:   Edit{"handlers/req.go", "if s.reading.Version() != version && !s.mayStill(h) {", "if s.reading.Version() < version && !s.mayStill(h) {"},
+		Edit:   Edit{"handlers/req.go", "if !late && s.reading.Version() != version && !s.mayStill(h) {", "if s.reading.Version() < version && !s.mayStill(h) {"},
 		Suites: in(suites, "TestARevocationEndsTheNewerGenerationThatDependsOnIt"),
 	},
 	{

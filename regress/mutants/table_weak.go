@@ -1,6 +1,9 @@
 package mutants
 
-const limiter = "relay/throttle/throttle.go"
+const (
+	limiter    = "relay/throttle/throttle.go"
+	latecomers = "handlers/late.go"
+)
 
 // weaknessMutants remove what keeps a replica useful while something is wrong with it, its
 // database or a row.
@@ -68,5 +71,40 @@ var weaknessMutants = []Mutant{
 		Name: "damaged-event-unindexes-others", Promise: "issue 5", Says: "A damaged event with the id of another one takes that out of the index.",
 		Edit:   Edit{"relay/store/embedded/damaged.go", "return beUint64(value) == position", "return beUint64(value) > 0"},
 		Suites: in("relay/store/embedded", "TestADamagedEventTakesNothingOfAnotherOne"),
+	},
+	{
+		Name: "refused-too-early", Promise: "issue 5", Says: "Who was told on one replica that he is in is turned away on another one.",
+		Edit:   Edit{"relay/build.go", "Replicas: isShared(s),", "Replicas: isShared(nil),"},
+		Suites: in("relay", "TestReplicas"),
+	},
+	{
+		Name: "refused-without-waiting", Promise: "issue 5", Says: "A refusal is judged again before what others have committed is in force.",
+		Edit:   Edit{latecomers, "_ = s.progress.Await(ctx, info.Control)", "_ = info.Control"},
+		Suites: in("handlers", "TestWhoWasAdmittedElsewhereIsNotRefused"),
+	},
+	{
+		Name: "refused-after-ages", Promise: "issue 5", Says: "Refusals hang for as long as a replica lags.",
+		Edit:   Edit{latecomers, "const latePatience = time.Second", "const latePatience = time.Minute"},
+		Suites: in("handlers", "TestARefusalDoesNotWaitForLong"),
+	},
+	{
+		Name: "late-judgement-of-another", Promise: "G9", Says: "A REQ is allowed for a key that came after it.",
+		Edit:   Edit{latecomers, "return s.reading.MayRead(keys, filters)", "return s.reading.MayRead(s.conn.Keys(), filters)"},
+		Suites: in("handlers", "TestALateJudgementIsAboutTheReaderOfThen"),
+	},
+	{
+		Name: "late-req-not-judged", Promise: "G4", Says: "A REQ that was refused is served once the replica has caught up, whatever that said.",
+		Edit:   Edit{latecomers, "return s.unless(h, s.judgeLate(ctx, keys, h.Filters()))", "return s.judgeLate(ctx, keys, h.Filters()) == nil || true"},
+		Suites: in("handlers", "TestARefusalDoesNotWaitForLong"),
+	},
+	{
+		Name: "late-count-not-judged", Promise: "G4", Says: "A COUNT that was refused counts for a key that came after it.",
+		Edit:   Edit{"handlers/count.go", "\tif late {", "\tif false {"},
+		Suites: in("handlers", "TestALateJudgementIsAboutTheReaderOfThen"),
+	},
+	{
+		Name: "late-negotiation-not-judged", Promise: "G4", Says: "A negotiation that was refused is opened for a key that came after it.",
+		Edit:   Edit{"handlers/neg.go", "\t\tif late {", "\t\tif false {"},
+		Suites: in("handlers", "TestALateJudgementIsAboutTheReaderOfThen"),
 	},
 }
