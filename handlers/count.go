@@ -90,11 +90,15 @@ func (s *Session) countVisible(ctx context.Context, snap store.Snapshot, filters
 	if err := s.reading.MayRead(keys, filters); err != nil { // it was allowed when it was read
 		return 0, false, err
 	}
+	s.pause.At(pause.QueryJudged)
 	visible, failed := s.reading.Visible(ctx, keys, filters)
 	most := s.limits.Load().MaxCount
 	if most == 0 {
 		most = math.MaxInt
 	}
 	n, exact, err = snap.Count(ctx, filters, most, visible)
-	return n, exact, errors.Join(err, failed())
+	if err = errors.Join(err, failed()); err == nil {
+		err = s.reading.MayRead(keys, filters) // race: 0 of what was closed before its events were asked about
+	}
+	return n, exact, err
 }

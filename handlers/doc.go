@@ -44,7 +44,9 @@
 //     earlier.
 //   - A query waits, once its snapshot is open, until the control rows are in force
 //     that the snapshot holds. What it queues carries the grant of its decision.
-//   - A COUNT during which permissions were taken away is counted again.
+//   - A COUNT during which permissions were taken away is counted again. It and a
+//     NEG-OPEN are judged once more when that is done: what was closed meanwhile is refused,
+//     and does not pass for empty.
 //   - A NEG-OPEN (NIP-77) collects what may be seen, with the grants of all of it, on which
 //     every answer of the negotiation rests.
 //   - Of the log half a MiB of events is held at once, and one more: a page is cut there, and

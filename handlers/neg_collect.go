@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"fencepost/lifecycle"
+	"fencepost/lifecycle/pause"
 	"fencepost/relay/negentropy"
 	"fencepost/relay/store"
 	"fencepost/relay/wire"
@@ -26,6 +27,7 @@ func (s *Session) collectVisible(ctx context.Context, snap store.Snapshot, n *ne
 	if err := s.reading.MayRead(keys, filters); err != nil { // it was allowed when it was read
 		return nil, err
 	}
+	s.pause.At(pause.QueryJudged)
 	visible, failed := s.reading.Visible(ctx, keys, filters)
 	var rests lifecycle.Grants
 	shown := func(ev *wire.Event) bool {
@@ -62,7 +64,13 @@ func (s *Session) collectVisible(ctx context.Context, snap store.Snapshot, n *ne
 		}
 	}
 	n.talk.RestOn(rests.Grant(), func() bool { return s.reading.MayRead(s.conn.Keys(), filters) == nil && failed() == nil })
-	return negentropy.NewSet(items), failed()
+	if err := failed(); err != nil {
+		return nil, err
+	}
+	if err := s.reading.MayRead(keys, filters); err != nil { // race: as in countVisible
+		return nil, err
+	}
+	return negentropy.NewSet(items), nil
 }
 
 func appendItems(items []negentropy.Item, page []store.Record) ([]negentropy.Item, error) {

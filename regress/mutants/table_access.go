@@ -174,6 +174,11 @@ var accessMutants = []Mutant{
 		Suites: in("relay/access", "TestACountStandsUnlessItsReaderHasLostSomething"),
 	},
 	{
+		Name: "closed-counts-as-empty", Promise: "NIP-45", Says: "COUNT says 0 of what is closed while it is counted.",
+		Edit:   Edit{"handlers/count.go", "\t\terr = s.reading.MayRead(keys, filters) // race", "\t\t_ = s.reading.MayRead(keys, filters) // race"},
+		Suites: also(in("handlers", "TestACountIsRefusedThatIsClosedMeanwhile"), "TestACOUNTOfWhatIsClosedWhileItIsCountedIsRefused"),
+	},
+	{
 		Name: "count-starved", Promise: "NIP-45", Says: "Somebody who joins and leaves a group again and again keeps everybody from counting.",
 		Edit:   Edit{"relay/access/tally.go", "t.full && p.Version() != t.version", "p.Version() != t.version"},
 		Suites: in("relay/access", "TestACountStandsUnlessItsReaderHasLostSomething"),

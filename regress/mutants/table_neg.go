@@ -13,6 +13,11 @@ var negMutants = []Mutant{
 		Suites: in(suites, "TestANegotiationTellsNothingThatWasTakenAway"),
 	},
 	{
+		Name: "closed-reconciles-as-empty", Promise: "NIP-77", Says: "A client is told that nothing is there of what is closed while it is collected.",
+		Edit:   Edit{"handlers/neg_collect.go", "err != nil { // race: as in countVisible", "err != nil && false { // race: as in countVisible"},
+		Suites: in(suites, "TestANegotiationOfWhatIsClosedWhileItIsCollectedIsRefused"),
+	},
+	{
 		Name: "queued-answer-not-judged", Promise: "G4", Says: "An answer that is queued when a permission goes is taken.",
 		Edit:   Edit{"lifecycle/talk.go", "return f.kind == kindTalk && !f.grant.Holds()", "return f.kind == kindTalk && !f.grant.Holds() && false"},
 		Suites: in(suites, "TestAQueuedAnswerOfANegotiationIsNotTakenAfterARevocation"),

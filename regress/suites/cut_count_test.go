@@ -62,6 +62,47 @@ func (w *cutWorld) countDuring(at pause.Point, closed bool) {
 	w.quiet(0)
 }
 
+// TestACOUNTOfWhatIsClosedWhileItIsCountedIsRefused: its filter is judged when the
+// permission goes, and none of its events is. All of them are hidden then; that there are
+// none would be true neither before nor after.
+func TestACOUNTOfWhatIsClosedWhileItIsCountedIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range cuts() {
+		for _, at := range c.points() {
+			t.Run(fmt.Sprint(c.name, " x ", at), func(t *testing.T) {
+				t.Parallel()
+				inCut(t, c, harness.Options{}, func(t *testing.T, w *cutWorld) {
+					got, cutting := w.judged(at, `["COUNT","c",`+w.lost+`]`)
+					switch {
+					case !isGone(at):
+						require.Equal(t, []string{`["COUNT","c",{"count":2}]`}, got)
+					case w.veil:
+						require.Equal(t, []string{`["COUNT","c",{"count":0}]`}, got)
+					default:
+						requireClosed(t, got, "c", wire.Restricted)
+					}
+					cutting.finish(t)
+					w.quiet(0)
+				})
+			})
+		}
+	}
+}
+
+// judged sends msg, which asks for two events, and has the cut come to at when its
+// filter is judged and no event is. It returns what the client is told.
+func (w *cutWorld) judged(at pause.Point, msg string) (got []string, cutting *task) {
+	w.t.Helper()
+	w.Commit(w.t, w.event(1), w.event(2), note(3, 7))
+	w.Step(w.t)
+	asking := w.send(pause.QueryJudged, msg)
+	require.True(w.t, asking.parked())
+	w.take(w.world)
+	cutting = w.inForce(w.world, at)
+	asking.finish(w.t)
+	return w.client.Settle(), cutting
+}
+
 // TestAuthBetweenItsKeyAndItsAnswerShowsNothingTwice parks AUTH where the connection
 // has the key and the client does not know it, and the fan-out at each of its
 // points. What is fanned out then may be seen; what comes after the answer must be.

@@ -130,6 +130,34 @@ func (w *cutWorld) cutNegotiation(at pause.Point, collecting bool) {
 	w.negEnds(isGone(at) || w.apply != nil, cutting, before)
 }
 
+// TestANegotiationOfWhatIsClosedWhileItIsCollectedIsRefused: it would be of nothing, and
+// a client that has the events would send them all.
+func TestANegotiationOfWhatIsClosedWhileItIsCollectedIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range cuts() {
+		for _, at := range c.points() {
+			t.Run(fmt.Sprint(c.name, " x ", at), func(t *testing.T) {
+				t.Parallel()
+				inCut(t, c, negotiating, func(t *testing.T, w *cutWorld) {
+					got, cutting := w.judged(at, negOpen("x", w.lost))
+					switch {
+					case !isGone(at):
+						require.ElementsMatch(t, []string{w.event(1).ID, w.event(2).ID}, listed(t, got[0]))
+					case w.veil:
+						require.Empty(t, listed(t, got[0]))
+					default:
+						requireNegErr(t, got, "x")
+					}
+					cutting.finish(t)
+					w.client.Send(`["NEG-CLOSE","x"]`)
+					w.quiet(0)
+					require.Zero(t, w.Handlers.Held())
+				})
+			})
+		}
+	}
+}
+
 // negEnds expects an answer from before the cut, or the end when that is in force, and
 // nothing more of it afterwards.
 func (w *cutWorld) negEnds(gone bool, cutting *task, before []string) {
