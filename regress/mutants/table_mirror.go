@@ -117,4 +117,19 @@ var mirrorMutants = []Mutant{
 		Edit:   Edit{"relay/mirror/session.go", "size >= mostBytes", "size < 0"},
 		Suites: in("relay/mirror", "TestAPageOfAnUpstreamEndsWhateverItSends"),
 	},
+	{
+		Name: "mirror-remembers-a-closed-page", Promise: "P10", Says: "What comes of a question that the upstream has closed holds up the answers to others.",
+		Edit:   Edit{"relay/mirror/session.go", "\t\t\ts.forget(id)\n\t\t\treturn nil, false, &client.Refusal", "\t\t\treturn nil, false, &client.Refusal"},
+		Suites: in("relay/mirror", "TestWhatComesAfterACLOSEDIsPassedOver"),
+	},
+	{
+		Name: "mirror-remembers-a-closed-subscription", Promise: "P10", Says: "What comes of a subscription that the upstream has closed holds up its answers.",
+		Edit:   Edit{"relay/mirror/down.go", "s.forget(id) // or what", "defer s.forget(id) // or what"},
+		Suites: in("relay/mirror", "TestWhatComesAfterACLOSEDIsPassedOver"),
+	},
+	{
+		Name: "sync-page-without-end", Promise: "R2", Says: "A page of a client's sync takes as much memory as the relay sends.",
+		Edit:   Edit{"relay/client/fetch.go", "len(page) >= 2*maxPage", "len(page) < 0"},
+		Suites: in("relay/client", "TestSyncTakesNoPageWithoutEnd"),
+	},
 }

@@ -87,6 +87,11 @@ var operatorMutants = []Mutant{
 		Suites: in(nip98, "TestAFullMemoryFailsAndForgetsInTime"),
 	},
 	{
+		Name: "refusal-prefixed-twice", Promise: "NIP-98", Says: "A refusal that has a prefix of its own is told with a second one before it.",
+		Edit:   Edit{verify, "errors.As(err, &reason) // with", "_ = errors.As // with"},
+		Suites: in(nip98, "TestARefusalKeepsItsOwnPrefix"),
+	},
+	{
 		Name: "managed-by-anybody", Promise: "NIP-86", Says: "Every key may manage the relay.",
 		Edit:   Edit{"relay/web/manage.go", "if pubkey != c.Relay.PubKey {", "if pubkey == \"\" {"},
 		Suites: in("relay/web", "TestRequestsThatAreNoCallAreRefused"),

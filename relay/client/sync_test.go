@@ -204,6 +204,23 @@ func TestSyncGivesUp(t *testing.T) {
 	}
 }
 
+// A page is held in memory, so a relay that does not end it is left.
+func TestSyncTakesNoPageWithoutEnd(t *testing.T) {
+	t.Parallel()
+	c, p := connect(t, client.Options{})
+	var g errgroup.Group
+	g.Go(func() error { return c.Sync(t.Context(), client.Sync{Filter: kinds, Keeper: &client.Set{}}) })
+	p.fail(p.changes().ID, wire.Resync, &wire.Log{Epoch: "E", Head: 9})
+	req := p.receive().(*wire.ReqMessage)
+	frame := string(wire.AppendEvent(nil, req.ID, signed(t, "again")))
+	for range 2*client.MaxPage + 1 {
+		p.send(frame)
+	}
+	require.NoError(t, p.conn.CloseNow())
+	require.ErrorContains(t, g.Wait(), "more than it was asked for")
+	require.NoError(t, c.Close())
+}
+
 func TestASetKeepsOneVersionOfAnAddress(t *testing.T) {
 	t.Parallel()
 	version := func(at nostr.Timestamp) *wire.Event {

@@ -111,6 +111,7 @@ func (s *session) live(ctx context.Context, since int64, ready chan<- struct{}) 
 				close(ready)
 			}
 		case "CLOSED":
+			s.forget(id) // or what still comes of it holds up the answer to an AUTH
 			refusal := &client.Refusal{Text: m.Text}
 			if known || !s.wantsAuth(refusal) {
 				return refusal
@@ -119,7 +120,6 @@ func (s *session) live(ctx context.Context, since int64, ready chan<- struct{}) 
 				return err
 			}
 			known = true
-			s.forget(id)
 			id, messages, err = s.subscribe(ctx, f)
 		}
 	}

@@ -196,6 +196,41 @@ func TestAnUpstreamThatIsDeafDelaysNoSuccessor(t *testing.T) {
 	require.False(t, h.fence(p.Mirror).Active)
 }
 
+// What an upstream sends of a subscription that it has closed itself is nobody's, and
+// holds up nothing. It demands an AUTH for every other question.
+func TestWhatComesAfterACLOSEDIsPassedOver(t *testing.T) {
+	t.Parallel()
+	h := newHere(t)
+	wanted, late := event(t, 1_700_000_000, "wanted"), event(t, 1_700_000_001, "late")
+	u := hostile(t, func(say func([]byte), m any) {
+		switch m := m.(type) {
+		case *wire.AuthMessage:
+			say([]byte(`["OK","` + m.Event.ID + `",true,""]`))
+		case *wire.ReqMessage:
+			var number int
+			_, err := fmt.Sscanf(m.ID, "mirror-%d", &number)
+			switch {
+			case err != nil:
+			case number%2 == 1:
+				say(wire.AppendClosed(nil, m.ID, wire.Because(wire.AuthRequired, "who are you")))
+				for range 500 {
+					told(say, m.ID, late)
+				}
+			default:
+				if m.Filters[0].Until != nil {
+					told(say, m.ID, wanted)
+				}
+				eose(say, m.ID)
+			}
+		}
+	})
+	u.patience = soon
+	p := h.start(u, mirror.Spec{Direction: mirror.Down, Start: mirror.All}, nil)
+	h.eventually(func() bool { s := p.Status(); return s.Connected && !s.Behind && s.Stored == 1 }, "the past is fetched")
+	require.Equal(t, []string{wanted.ID}, h.ids())
+	require.Zero(t, p.Status().Failures)
+}
+
 // A forged event does not stand in the way of the one whose id it bears.
 func TestAForgedEventDoesNotHideTheRealOne(t *testing.T) {
 	t.Parallel()
