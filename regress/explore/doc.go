@@ -12,7 +12,9 @@
 // depth first, so n and m segments without blocking give (n+m)!/(n!m!) schedules.
 //
 // Within a step code runs as the machine likes, so what a Plan does not park at
-// is explored in one order only. A program must be deterministic between its
+// is explored in one order only. The table leaves out points from which to the next
+// one nothing happens that the other operations can tell, and says so: each of them
+// doubles the schedules. A program must be deterministic between its
 // choices; All compares the choices of every repeated prefix and gives up with
 // an error when they differ.
 //

@@ -28,7 +28,7 @@ const sample = 1000
 
 func (s scenario) plan() explore.Plan {
 	costs := newCosts()
-	return explore.Plan{Points: s.points, Independent: s.independent, Build: func(t *testing.T, hook *pause.Hook) *explore.Program {
+	return explore.Plan{Points: s.points, Independent: s.independent(), Build: func(t *testing.T, hook *pause.Hook) *explore.Program {
 		o := s.options
 		o.Pause = hook
 		if s.late {
@@ -122,8 +122,8 @@ func (s scenario) run(t *testing.T, sum *tally) {
 	}
 	require.NoError(t, err)
 	sum.add(result, sampled)
-	if s.independent != nil && !sampled {
-		how = fmt.Sprintf("sleep sets, %s given up as equal to one that was run; %s", thousands(result.Cut), commuting)
+	if s.reduced && !sampled {
+		how = fmt.Sprintf("sleep sets, %s given up as equal to one that was run; %s", thousands(result.Cut), commutes)
 	}
 	t.Logf("%s interleavings of up to %d steps, %d violations (%s)", thousands(result.Schedules), result.Longest, result.Broken, how)
 	for _, v := range result.First {

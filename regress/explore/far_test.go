@@ -11,9 +11,9 @@ import (
 func farScenarios() []scenario {
 	return []scenario{
 		{
-			name:        "G1 fan-out to two connections, CLOSE on each, writer",
-			points:      points(fanoutPoints, closePoints),
-			independent: commute, long: true,
+			name:    "G1 fan-out to two connections, CLOSE on each, writer",
+			points:  points(fanoutPoints, closePoints),
+			reduced: true, long: true,
 			given: func(w *world) []explore.Operation {
 				a, b := w.connect("a"), w.connect("b")
 				a.open("x", apples)
@@ -26,7 +26,7 @@ func farScenarios() []scenario {
 			name: "G3 commit, fan-out to two connections, eviction on one, CLOSE on the other",
 			points: points(fanoutPoints, closePoints,
 				only(pause.EvictSelected, pause.Evicted)),
-			independent: commute, long: true,
+			reduced: true, long: true,
 			given: func(w *world) []explore.Operation {
 				a, b := w.connect("a"), w.connect("b")
 				a.open("x", apples)
@@ -37,9 +37,9 @@ func farScenarios() []scenario {
 			},
 		},
 		{
-			name:        "G2 fan-out to two connections, REQ on one, CLOSE on the other",
-			points:      points(reqPoints, fanoutPoints, closePoints),
-			independent: commute, long: true,
+			name:    "G2 fan-out to two connections, REQ on one, CLOSE on the other",
+			points:  points(reqPoints, fanoutPoints, closePoints),
+			reduced: true, long: true,
 			given: func(w *world) []explore.Operation {
 				a, b := w.connect("a"), w.connect("b")
 				w.stored(apple(1))

@@ -99,7 +99,7 @@ func feedEndScenarios() []scenario {
 	short := only(pause.ReqReserved, pause.ReqStarted, pause.ReqIndexed, pause.ReqReplayed)
 	return []scenario{
 		{
-			name: "G2 fan-out, CHANGES by REQ, writer", points: points(reqSteps[:3], fanoutPoints), long: true,
+			name: "G2 fan-out, CHANGES by REQ, writer", points: points(reqSteps[:3], fanoutSteps), long: true,
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
 				w.stored(apple(1))
@@ -110,7 +110,7 @@ func feedEndScenarios() []scenario {
 			},
 		},
 		{
-			name: "G2 fan-out, REQ by CHANGES, writer", points: points(short, fanoutPoints[1:]), long: true,
+			name: "G2 fan-out, REQ by CHANGES, writer", points: points(short, fanoutSteps), long: true,
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
 				a.open("x", apples)
@@ -191,7 +191,7 @@ func feedRevocationScenarios() []scenario {
 		},
 		{
 			name: "G4 fan-out of a removal, revocation, writer", long: true,
-			points: points(controlPoints[:2], decidePoints, fanoutPoints[1:]),
+			points: points(controlPoints[:2], decidePoints, fanoutSteps),
 			given: func(w *world) []explore.Operation {
 				a := w.guest("a")
 				w.stored(secret(1), apple(1))

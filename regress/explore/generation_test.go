@@ -12,7 +12,7 @@ import (
 func replacementScenarios() []scenario {
 	return []scenario{
 		{
-			name: "G2 fan-out, replacement, writer", points: points(reqPoints, fanoutPoints), long: true,
+			name: "G2 fan-out, replacement, writer", points: points(reqPoints, fanoutSteps), long: true,
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
 				w.stored(pear(1))
@@ -61,7 +61,7 @@ func replacementScenarios() []scenario {
 		},
 		{
 			name: "G5 fan-out, refused REQ behind REQ, writer", long: true,
-			points: points(reqSteps, fanoutPoints[1:]),
+			points: points(reqSteps, fanoutSteps),
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
 				w.stored(apple(2))
@@ -86,7 +86,7 @@ func endScenarios() []scenario {
 			},
 		},
 		{
-			name: "G1 fan-out, CLOSE behind REQ", points: points(closePoints, reqSteps, fanoutPoints), long: true,
+			name: "G1 fan-out, CLOSE behind REQ", points: points(closePoints, reqSteps, fanoutSteps), long: true,
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
 				w.stored(apple(2))
@@ -115,7 +115,7 @@ func endScenarios() []scenario {
 			},
 		},
 		{
-			name: "G10 fan-out, REQ, disconnect, late store", points: points(reqPoints, fanoutPoints[1:], only(pause.ConnClosed)),
+			name: "G10 fan-out, REQ, disconnect, late store", points: points(reqPoints, fanoutSteps, only(pause.ConnClosed)),
 			late: true, long: true,
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
@@ -125,7 +125,7 @@ func endScenarios() []scenario {
 			},
 		},
 		{
-			name: "G10 fan-out, REQ, disconnect", points: points(reqPoints, fanoutPoints, only(pause.ConnClosed)), long: true,
+			name: "G10 fan-out, REQ, disconnect", points: points(reqPoints, fanoutSteps, only(pause.ConnClosed)), long: true,
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
 				w.stored(apple(2))
@@ -159,7 +159,7 @@ func evictionScenarios() []scenario {
 		},
 		{
 			name: "G3 fan-out, eviction, replacement", long: true,
-			points: points(reqSteps, fanoutPoints, only(pause.EvictSelected, pause.Evicted)),
+			points: points(reqSteps, fanoutSteps, only(pause.EvictSelected, pause.Evicted)),
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
 				w.stored(pear(1))
@@ -184,7 +184,7 @@ func evictionScenarios() []scenario {
 		},
 		{
 			name: "G3 fan-out, eviction, CLOSE", long: true,
-			points: points(fanoutPoints, closePoints, only(pause.EvictSelected, pause.Evicted)),
+			points: points(fanoutSteps, closePoints, only(pause.EvictSelected, pause.Evicted)),
 			given: func(w *world) []explore.Operation {
 				a := w.connect("a")
 				a.open("x", apples)

@@ -41,11 +41,21 @@ func TestSleepSetsLoseNoOutcome(t *testing.T) {
 				return []explore.Operation{w.publisher(apple(2)), w.follower(w.head() + 1), a.reader(reqApples), a.writer(1)}
 			},
 		},
+		{
+			name:    "two commits, fan-out, REQ whose hold overflows",
+			options: tight(1, 64),
+			points: only(pause.ReqIndexed, pause.ReqSnapshot, pause.ReqReplayed, pause.ReqRestarted, pause.ReqCaughtUp,
+				pause.FanoutRead, pause.FanoutDecided),
+			given: func(w *world) []explore.Operation {
+				a := w.connect("a")
+				return []explore.Operation{w.publisher(apple(1), apple(2)), w.follower(w.head() + 2), a.reader(reqApples)}
+			},
+		},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			all, result := s.outcomes(t)
-			s.independent = commute
+			s.reduced = true
 			some, reduced := s.outcomes(t)
 			require.Equal(t, all, some)
 			require.Less(t, reduced.Schedules, result.Schedules)

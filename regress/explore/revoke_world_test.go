@@ -42,11 +42,6 @@ var member = storetest.Key(5)
 // memberOf is memberKey's public key.
 const memberOf = "f9308a019258c31049344f85f89d5229b531c845836f99b08601f113bce036f9"
 
-// secret is event number n of the club.
-func secret(n int) *wire.Event {
-	return storetest.Draft{Key: 1, Kind: 9, At: int64(100 + n), Tags: nostr.Tags{{"h", "club"}}, Content: "secret"}.Event()
-}
-
 // club founds the private group. Its member is the founder.
 func (w *world) club(founder string) {
 	w.relay.Control(w.t, control.Row{
