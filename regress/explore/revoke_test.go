@@ -251,7 +251,7 @@ func decisionScenarios() []scenario {
 				w.edit("private", "restricted")
 				w.relay.Step(w.t)
 				a := w.connect("a")
-				msg := w.post(1)
+				msg := w.post()
 				w.tail = true // the event may not come
 				return []explore.Operation{w.lastExpulsion(memberOf), w.follower(w.head() + 1), a.reader(msg), a.writer(1)}
 			},

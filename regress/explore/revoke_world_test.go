@@ -4,7 +4,7 @@ package explore_test
 
 import (
 	"context"
-	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -144,11 +144,18 @@ func (w *world) refusal() explore.Operation {
 }
 
 // post returns an EVENT message of memberKey to the club.
-func (w *world) post(n int) string {
-	e := nostr.Event{CreatedAt: nostr.Timestamp(100 + n), Kind: 9, Tags: nostr.Tags{{"h", "club"}}, Content: fmt.Sprint("post ", n)}
-	require.NoError(w.t, e.Sign(memberKey))
-	return string(wire.AppendEventMessage(nil, wire.NewEvent(e)))
+func (w *world) post() string {
+	msg, err := signed()
+	require.NoError(w.t, err)
+	return msg
 }
+
+// signed makes it once: a signature takes as long as five schedules.
+var signed = sync.OnceValues(func() (string, error) {
+	e := nostr.Event{CreatedAt: 101, Kind: 9, Tags: nostr.Tags{{"h", "club"}}, Content: "post"}
+	err := e.Sign(memberKey)
+	return string(wire.AppendEventMessage(nil, wire.NewEvent(e))), err
+})
 
 // lastExpulsion is expulsion, after which the club takes nothing more of memberKey.
 func (w *world) lastExpulsion(key string) explore.Operation {
