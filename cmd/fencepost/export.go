@@ -14,9 +14,6 @@ import (
 	"fencepost/relay/wire"
 )
 
-// exportPage is how many events are in memory at once.
-const exportPage = 256
-
 // exportCommand writes the stored events in their wire form. The order is that
 // of a query, newest created_at first, ties by lowest id, so that memory stays
 // bounded and two exports of one state are equal. What has expired is left out.
@@ -100,27 +97,12 @@ func export(ctx context.Context, s store.Store, filters []*wire.Filter, w io.Wri
 		return err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	rows, err := snapshot.Query(ctx, filters, store.QueryOptions{})
+	out := bufio.NewWriterSize(w, 64<<10)
+	err = store.Each(ctx, snapshot, filters, store.QueryOptions{}, func(e *wire.Event) error { return writeLine(out, e.Raw()) })
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	out := bufio.NewWriterSize(w, 64<<10)
-	var page []store.Record
-	for {
-		page, err = rows.Next(ctx, page[:0], exportPage)
-		if errors.Is(err, io.EOF) {
-			return out.Flush()
-		}
-		if err != nil {
-			return err
-		}
-		for _, record := range page {
-			if err := writeLine(out, record.Event.Raw()); err != nil {
-				return err
-			}
-		}
-	}
+	return out.Flush()
 }
 
 func writeLine(out *bufio.Writer, line []byte) error {

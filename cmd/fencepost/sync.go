@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -171,26 +170,7 @@ func (x *syncer) each(ctx context.Context, f *wire.Filter, do func(*wire.Event) 
 		return err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	rows, err := snapshot.Query(ctx, []*wire.Filter{f}, store.QueryOptions{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	var page []store.Record
-	for {
-		page, err = rows.Next(ctx, page[:0], exportPage)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for _, record := range page {
-			if err := do(record.Event); err != nil {
-				return err
-			}
-		}
-	}
+	return store.Each(ctx, snapshot, []*wire.Filter{f}, store.QueryOptions{}, do)
 }
 
 // fetch takes the events of these ids.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -18,7 +17,6 @@ const (
 	// many events they may name.
 	maxReports  = 5_000
 	maxReported = 1_000
-	reportPage  = 256
 	// maxQuote is how much of a report's content becomes its reason, in characters.
 	maxQuote = 200
 )
@@ -40,9 +38,9 @@ func (a *API) moderation(ctx context.Context) (list []Event, err error) {
 		ids[i] = e.ID
 	}
 	here := make(map[string]bool, len(ids))
-	err = each(ctx, snapshot, nostr.Filter{IDs: ids}, len(ids), func(ev *wire.Event) bool {
+	err = each(ctx, snapshot, nostr.Filter{IDs: ids}, len(ids), func(ev *wire.Event) error {
 		here[ev.ID] = true
-		return true
+		return nil
 	})
 	list = make([]Event, 0, len(here))
 	for _, e := range named {
@@ -56,18 +54,18 @@ func (a *API) moderation(ctx context.Context) (list []Event, err error) {
 // reported returns what the e tags of reports name, each event once.
 func reported(ctx context.Context, snapshot store.Snapshot) (named []Event, err error) {
 	seen := make(map[string]bool)
-	err = each(ctx, snapshot, nostr.Filter{Kinds: []int{kindReport}}, maxReports, func(ev *wire.Event) bool {
+	err = each(ctx, snapshot, nostr.Filter{Kinds: []int{kindReport}}, maxReports, func(ev *wire.Event) error {
 		for _, t := range ev.Tags {
 			if len(t) < 2 || t[0] != "e" || !nostr.IsValid32ByteHex(t[1]) || seen[t[1]] {
 				continue
 			}
 			if len(named) >= maxReported {
-				return false
+				return errEnough
 			}
 			seen[t[1]] = true
 			named = append(named, Event{ID: t[1], Reason: saying(t, ev.Content)})
 		}
-		return true
+		return nil
 	})
 	return named, err
 }
@@ -91,26 +89,14 @@ func saying(tag nostr.Tag, content string) string {
 	return reason
 }
 
-// each calls f with up to max stored events, newest first, until it returns false.
-func each(ctx context.Context, snapshot store.Snapshot, filter nostr.Filter, max int, f func(*wire.Event) bool) (err error) {
-	rows, err := snapshot.Query(ctx, []*wire.Filter{wire.NewFilter(filter)}, store.QueryOptions{MaxLimit: max})
-	if err != nil {
+// errEnough ends a reading that has found enough.
+var errEnough = errors.New("enough")
+
+// each calls do with up to most stored events, newest first, as long as it returns nil.
+func each(ctx context.Context, snapshot store.Snapshot, filter nostr.Filter, most int, do func(*wire.Event) error) error {
+	err := store.Each(ctx, snapshot, []*wire.Filter{wire.NewFilter(filter)}, store.QueryOptions{MaxLimit: most}, do)
+	if err != nil && !errors.Is(err, errEnough) {
 		return fmt.Errorf("query: %w", err)
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	var page []store.Record
-	for {
-		page, err = rows.Next(ctx, page[:0], reportPage)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("read: %w", err)
-		}
-		for _, r := range page {
-			if !f(r.Event) {
-				return nil
-			}
-		}
-	}
+	return nil
 }

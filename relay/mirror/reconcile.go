@@ -3,7 +3,6 @@ package mirror
 import (
 	"context"
 	"errors"
-	"io"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -107,21 +106,8 @@ func (s *session) eachHere(ctx context.Context, f *wire.Filter, each func(*wire.
 		return err
 	}
 	defer func() { err = errors.Join(err, snap.Close()) }()
-	rows, err := snap.Query(ctx, []*wire.Filter{f}, store.QueryOptions{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for records := []store.Record(nil); ; {
-		records, err = rows.Next(ctx, records[:0], readBatch)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for _, r := range records {
-			each(r.Event)
-		}
-	}
+	return store.Each(ctx, snap, []*wire.Filter{f}, store.QueryOptions{}, func(ev *wire.Event) error {
+		each(ev)
+		return nil
+	})
 }
