@@ -121,7 +121,7 @@ func EncodeRow(e store.Entry) []byte {
 	case store.EntryVoid:
 		return voidRow(e.Void, e.Prefix)
 	case store.EntryControl:
-		return controlRow(e.Control)
+		return e.Control.AppendTo([]byte{byte(store.EntryControl)})
 	default:
 		return eventRow(e.Type, e.Event)
 	}

@@ -15,7 +15,7 @@ import (
 //	02 ephemeral   wire form
 //	03 removal     cause(1) target(8), wire form without content and with a signature of zeros
 //	04 void        kind of void(1) first bytes of the id(8)
-//	05 control     number of scopes(4), each length(4) and its bytes; data
+//	05 control     what store.Control.AppendTo makes
 //
 // Type, cause and kind have the numbers of package store, which are never
 // given anew.
@@ -36,14 +36,6 @@ func removalRow(r *store.Removal) []byte {
 
 func voidRow(kind store.VoidKind, prefix [8]byte) []byte {
 	return append([]byte{byte(store.EntryVoid), byte(kind)}, prefix[:]...)
-}
-
-func controlRow(c *store.Control) []byte {
-	row := binary.BigEndian.AppendUint32([]byte{byte(store.EntryControl)}, uint32(len(c.Scopes)))
-	for _, scope := range c.Scopes {
-		row = append(binary.BigEndian.AppendUint32(row, uint32(len(scope))), scope...)
-	}
-	return append(row, c.Data...)
 }
 
 // decodeRow reads a row; known is its event when that is decoded already.
@@ -70,7 +62,10 @@ func decodeRow(position uint64, row []byte, known *wire.Event) (store.Entry, err
 		e.Void = store.VoidKind(body[0])
 		copy(e.Prefix[:], body[1:])
 	case store.EntryControl:
-		e.Control, err = decodeControl(body)
+		var ok bool
+		if e.Control, ok = store.ParseControl(body); !ok {
+			err = errCorrupt
+		}
 	default:
 		err = errCorrupt
 	}
@@ -110,27 +105,6 @@ func decodeRemoval(e *store.Entry, body []byte) error {
 	e.Removal = store.NewRemoval(store.RemovalCause(body[0]), target, event)
 	e.Prefix = store.PrefixOf(event)
 	return nil
-}
-
-func decodeControl(body []byte) (*store.Control, error) {
-	if len(body) < 4 {
-		return nil, errCorrupt
-	}
-	c := &store.Control{}
-	left := binary.BigEndian.Uint32(body)
-	for body = body[4:]; left > 0; left-- {
-		if len(body) < 4 {
-			return nil, errCorrupt
-		}
-		n := uint64(binary.BigEndian.Uint32(body))
-		if body = body[4:]; uint64(len(body)) < n {
-			return nil, errCorrupt
-		}
-		c.Scopes = append(c.Scopes, string(body[:n]))
-		body = body[n:]
-	}
-	c.Data = append(c.Data, body...)
-	return c, nil
 }
 
 // decodeEvent reads a stored wire form.

@@ -96,7 +96,7 @@ func (t *txn) vanished(r *record) bool { return t.marks.selects(r) || t.fresh.se
 
 func (t *txn) control(c store.Control) store.Position {
 	position := t.push(store.Entry{Type: store.EntryControl, Control: &c})
-	row := controlRow(&c)
+	row := c.AppendTo([]byte{byte(store.EntryControl)})
 	t.set(logKey(position), row)
 	t.set(controlKey(position), row)
 	for _, scope := range c.Scopes {

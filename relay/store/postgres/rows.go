@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -12,8 +11,8 @@ import (
 )
 
 // The body of a log row: of an ephemeral event its wire form, of a removal the wire
-// form without content and with a signature of zeros, of a control row the number of
-// scopes(4), each length(4) and its bytes, and the data.
+// form without content and with a signature of zeros, of a control row what
+// store.Control.AppendTo makes.
 
 var errCorrupt = errors.New("row is damaged")
 
@@ -28,18 +27,10 @@ func rowBody(e *store.Entry) []byte {
 		header.Sig = noSignature // the decoder wants one
 		return wire.NewEvent(header).Raw()
 	case store.EntryControl:
-		return controlBody(e.Control)
+		return e.Control.AppendTo(nil)
 	default:
 		return nil
 	}
-}
-
-func controlBody(c *store.Control) []byte {
-	row := binary.BigEndian.AppendUint32(nil, uint32(len(c.Scopes)))
-	for _, scope := range c.Scopes {
-		row = append(binary.BigEndian.AppendUint32(row, uint32(len(scope))), scope...)
-	}
-	return append(row, c.Data...)
 }
 
 // rowVersion is the form of rows that this program knows.
@@ -76,7 +67,10 @@ func (r *rawRow) decode(known *wire.Event) (store.Entry, error) {
 	case store.EntryVoid:
 		e.Void = store.VoidKind(r.detail)
 	case store.EntryControl:
-		e.Control, err = decodeControl(r.body)
+		var ok bool
+		if e.Control, ok = store.ParseControl(r.body); !ok {
+			err = errCorrupt
+		}
 	default:
 		err = errCorrupt
 	}
@@ -120,27 +114,6 @@ func coordinate(t *routing) string {
 		return fmt.Sprintf("%s:%x", at, d[1:])
 	}
 	return at + ":" + string(d[1:])
-}
-
-func decodeControl(body []byte) (*store.Control, error) {
-	if len(body) < 4 {
-		return nil, errCorrupt
-	}
-	c := &store.Control{}
-	left := binary.BigEndian.Uint32(body)
-	for body = body[4:]; left > 0; left-- {
-		if len(body) < 4 {
-			return nil, errCorrupt
-		}
-		n := uint64(binary.BigEndian.Uint32(body))
-		if body = body[4:]; uint64(len(body)) < n {
-			return nil, errCorrupt
-		}
-		c.Scopes = append(c.Scopes, string(body[:n]))
-		body = body[n:]
-	}
-	c.Data = append(c.Data, body...)
-	return c, nil
 }
 
 func decodeEvent(raw []byte) (*wire.Event, error) {
