@@ -52,6 +52,7 @@ var (
 	_ handlers.Accepted  = (*access.Accepted)(nil)
 	_ handlers.Metrics   = (*metrics.Metrics)(nil)
 	_ outbox.Log         = (*embedded.Store)(nil)
+	_ outbox.Log         = (*postgres.Followed)(nil)
 	_ outbox.Index       = (*index.Index)(nil)
 	_ outbox.Access      = (*access.Policy)(nil)
 	_ outbox.Controls    = (*access.Cutter)(nil)
@@ -166,7 +167,7 @@ func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions,
 	p.purge = newPurge(s, may.self, may.left, p.cutter, log)
 	may.left = nil
 	p.follower = outbox.New(outbox.Options{
-		Log: s, Index: p.index, Access: p.policy, Controls: p.purge, Metrics: p.metrics, Now: time.Now, Logger: log, Start: start.Head,
+		Log: followed(s), Index: p.index, Access: p.policy, Controls: p.purge, Metrics: p.metrics, Now: time.Now, Logger: log, Start: start.Head,
 		Readers: p.cutter, MaxLag: trustedFor(c), Letters: lettersOf(s), Replica: name,
 	})
 	p.policy.Trust(p.follower.Fresh)
@@ -198,6 +199,14 @@ func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions,
 func lettersOf(s store.Store) outbox.Letters {
 	l, _ := s.(outbox.Letters)
 	return l
+}
+
+// followed returns the log of s for the follower, which must not wait for clients.
+func followed(s store.Store) outbox.Log {
+	if p, ok := s.(*postgres.Store); ok {
+		return p.Followed()
+	}
+	return s
 }
 
 // isShared reports whether other processes may write to s as well.

@@ -59,7 +59,7 @@ var replicaMutants = []Mutant{
 	},
 	{
 		Name: "log-behind-queries", Promise: "O18", Says: "Large queries of some clients keep a replica from following its log.",
-		Edit:   Edit{"relay/store/postgres/options.go", "\tcfg.MaxConns = shortConns\n\tif short, err = pgxpool.NewWithConfig(life, cfg); err != nil {\n\t\tqueries.Close()\n\t\treturn nil, nil, err\n\t}\n\treturn queries, short, nil", "\tcfg.MaxConns = shortConns\n\treturn queries, queries, nil"},
+		Edit:   Edit{"relay/store/postgres/followed.go", "p.short, err = pgxpool.NewWithConfig(life, cfg)", "p.short = p.queries"},
 		Suites: in("relay/store/postgres", "TestTheLogDoesNotWaitForQueries"),
 	},
 	{

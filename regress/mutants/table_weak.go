@@ -107,4 +107,24 @@ var weaknessMutants = []Mutant{
 		Edit:   Edit{"handlers/neg.go", "\t\tif late {", "\t\tif false {"},
 		Suites: in("handlers", "TestALateJudgementIsAboutTheReaderOfThen"),
 	},
+	{
+		Name: "follower-among-clients", Promise: "O18", Says: "Clients' short statements keep a replica from its log until it counts as lost.",
+		Edit:   Edit{inPostgres + "/followed.go", "f.store.readRows(ctx, p.followed, sqlReadLog", "f.store.readRows(ctx, p.short, sqlReadLog"},
+		Suites: in(inPostgres, "TestTheFollowerHasAConnectionOfItsOwn"),
+	},
+	{
+		Name: "queries-keep-connections", Promise: "O18", Says: "Idle connections of queries keep the log from the only place that the database has.",
+		Edit:   Edit{inPostgres + "/followed.go", "\t\tp.queries.Reset()\n", ""},
+		Suites: in(inPostgres, "TestQueriesGiveWayToTheLog"),
+	},
+	{
+		Name: "queries-first", Promise: "O18", Says: "A query takes the connection that another one gave back for the log.",
+		Edit:   Edit{inPostgres + "/followed.go", "p.full.Store(true)", "p.full.Store(false)"},
+		Suites: in(inPostgres, "TestQueriesGiveWayToTheLog"),
+	},
+	{
+		Name: "queries-refused-for-ever", Promise: "issue 5", Says: "Queries get no connection any more once the log had none.",
+		Edit:   Edit{inPostgres + "/followed.go", "case err == nil:\n\t\tp.full.Store(false)", "case err == nil:"},
+		Suites: in(inPostgres, "TestQueriesGiveWayToTheLog"),
+	},
 }

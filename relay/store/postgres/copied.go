@@ -145,7 +145,7 @@ func (s *Store) Copying(ctx context.Context) (store.Copying, error) {
 	if err := s.ready(ctx); err != nil {
 		return store.Copying{}, err
 	}
-	c, err := readCopying(ctx, s.pool)
+	c, err := readCopying(ctx, s.pools.short)
 	return c, s.failed(ctx, err)
 }
 
@@ -154,7 +154,7 @@ func (s *Store) Others(ctx context.Context) (n int, err error) {
 	if err := s.ready(ctx); err != nil {
 		return 0, err
 	}
-	n, err = replicas(ctx, s.pool)
+	n, err = replicas(ctx, s.pools.short)
 	return n, s.failed(ctx, err)
 }
 
@@ -177,7 +177,7 @@ func (s *Store) ReadStored(ctx context.Context, after store.Position, limit int)
 	if err != nil || limit <= 0 || after >= math.MaxInt64 {
 		return nil, err
 	}
-	rows, err := s.pool.Query(ctx, sqlStored, int64(after), limit)
+	rows, err := s.pools.short.Query(ctx, sqlStored, int64(after), limit)
 	if err != nil {
 		return nil, s.failed(ctx, err)
 	}
@@ -253,7 +253,7 @@ func (s *Store) readFences(ctx context.Context, after store.Mark, limit int) (ma
 	if after.Kind == store.MarkFence {
 		owner, name = after.Key[:32], string(after.Key[32:])
 	}
-	rows, err := s.pool.Query(ctx, sqlReadFences, limit, owner, name)
+	rows, err := s.pools.short.Query(ctx, sqlReadFences, limit, owner, name)
 	if err != nil {
 		return nil, s.failed(ctx, err)
 	}
@@ -269,7 +269,7 @@ func (s *Store) readFences(ctx context.Context, after store.Mark, limit int) (ma
 }
 
 func (s *Store) readMarks(ctx context.Context, kind store.MarkKind, sql string, args []any) (marks []store.Mark, err error) {
-	rows, err := s.pool.Query(ctx, sql, args...)
+	rows, err := s.pools.short.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, s.failed(ctx, err)
 	}

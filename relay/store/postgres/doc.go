@@ -24,6 +24,10 @@
 // answers; neither a connection nor a lock is held while Visible is asked. For each filter and
 // each page 512 KiB of events are held at once, and one more event.
 //
+// Connections. Options.MaxConns are for queries; three more are for short statements, and
+// one each for the writer, the listener and the notifier. Followed reads the log by one
+// that nobody else uses. Where the database has none for that, queries fail until it has.
+//
 // Damage. A stored event whose wire form cannot be decoded is left out of answers, logged
 // and counted (Damaged). The sweep and an erasure remove it by the columns beside it and
 // say so to nobody, as its tags are not known. A deletion or a ban that names it is refused.

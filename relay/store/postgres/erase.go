@@ -99,7 +99,7 @@ func (s *Store) trim(ctx context.Context) error {
 }
 
 func (s *Store) trimSome(ctx context.Context) (int, error) {
-	rows, err := s.pool.Query(ctx, sqlTrimmable, s.opt.SnapshotAge.Seconds(), trimRows)
+	rows, err := s.pools.short.Query(ctx, sqlTrimmable, s.opt.SnapshotAge.Seconds(), trimRows)
 	if err != nil {
 		return 0, err
 	}
@@ -127,7 +127,7 @@ func (s *Store) trimSome(ctx context.Context) (int, error) {
 	b.Queue(sqlTrimSearch, all)
 	b.Queue(sqlTrimEvents, all)
 	b.Queue(sqlTrimHead, last)
-	return len(all), s.pool.SendBatch(ctx, &b).Close()
+	return len(all), s.pools.short.SendBatch(ctx, &b).Close()
 }
 
 func recordOf(position uint64, raw []byte) (*record, error) {

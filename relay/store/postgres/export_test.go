@@ -68,19 +68,23 @@ func (s *Store) explain(ctx context.Context, sql string, args ...any) (plan stri
 	if sql == sqlSearch {
 		b.Queue("COMMIT")
 	}
-	return plan, s.pool.SendBatch(ctx, &b).Close()
+	return plan, s.pools.short.SendBatch(ctx, &b).Close()
 }
 
 // HoldQueries takes all connections for queries, until the returned function is called.
 func (s *Store) HoldQueries(ctx context.Context) (release func(), err error) {
+	return hold(ctx, s.pools.queries, s.opt.MaxConns)
+}
+
+func hold(ctx context.Context, pool *pgxpool.Pool, n int) (release func(), err error) {
 	var held []*pgxpool.Conn
 	release = func() {
 		for _, c := range held {
 			c.Release()
 		}
 	}
-	for range s.opt.MaxConns {
-		c, err := s.queries.Acquire(ctx)
+	for range n {
+		c, err := pool.Acquire(ctx)
 		if err != nil {
 			release()
 			return nil, err
@@ -88,6 +92,17 @@ func (s *Store) HoldQueries(ctx context.Context) (release func(), err error) {
 		held = append(held, c)
 	}
 	return release, nil
+}
+
+// HoldShort does the same with those for short statements.
+func (s *Store) HoldShort(ctx context.Context) (release func(), err error) {
+	return hold(ctx, s.pools.short, shortConns)
+}
+
+// Backend is the process of the server that serves Followed.
+func (f *Followed) Backend(ctx context.Context) (pid int, err error) {
+	err = f.store.pools.followed.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&pid)
+	return pid, err
 }
 
 // CheckParameters looks at a connection that has parameters, or that lost them.

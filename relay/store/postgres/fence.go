@@ -159,7 +159,7 @@ func (s *Store) Fence(ctx context.Context, stream fence.Stream) (state fence.Sta
 	}
 	key, _ := decode32(stream.Owner)
 	var row fenceRow
-	err = s.pool.QueryRow(ctx, sqlFence, key[:], stream.Name).Scan(append([]any{&now}, row.fields()...)...)
+	err = s.pools.short.QueryRow(ctx, sqlFence, key[:], stream.Name).Scan(append([]any{&now}, row.fields()...)...)
 	if err != nil {
 		return state, now, s.failed(ctx, err)
 	}

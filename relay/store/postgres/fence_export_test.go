@@ -7,6 +7,6 @@ import (
 
 // Elapse makes leases end sooner by d.
 func (s *Store) Elapse(ctx context.Context, d time.Duration) error {
-	_, err := s.pool.Exec(ctx, `UPDATE fences SET until = until - $1::bigint * interval '1 millisecond' WHERE until IS NOT NULL`, d.Milliseconds())
+	_, err := s.pools.short.Exec(ctx, `UPDATE fences SET until = until - $1::bigint * interval '1 millisecond' WHERE until IS NOT NULL`, d.Milliseconds())
 	return err
 }

@@ -29,7 +29,7 @@ func (s *Store) PutDeadLetter(ctx context.Context, l store.DeadLetter) error {
 	var b pgx.Batch // one transaction
 	b.Queue(sqlPutLetter, l.Replica, int64(l.Position), l.Attempts, l.Class, l.At)
 	b.Queue(sqlForgetLetters, l.Replica, store.MaxDeadLetters)
-	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
+	if err := s.pools.short.SendBatch(ctx, &b).Close(); err != nil {
 		return fmt.Errorf("put dead letter: %w", s.failed(ctx, err))
 	}
 	return nil
@@ -40,7 +40,7 @@ func (s *Store) TakeDeadLetter(ctx context.Context, replica string, at store.Pos
 	if err := s.ready(ctx); err != nil {
 		return false, err
 	}
-	tag, err := s.pool.Exec(ctx, sqlTakeLetter, replica, int64(at))
+	tag, err := s.pools.short.Exec(ctx, sqlTakeLetter, replica, int64(at))
 	return tag.RowsAffected() > 0, s.failed(ctx, err)
 }
 
@@ -49,7 +49,7 @@ func (s *Store) DeadLetters(ctx context.Context, limit int) (out []store.DeadLet
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
-	rows, err := s.pool.Query(ctx, sqlLetters, limit)
+	rows, err := s.pools.short.Query(ctx, sqlLetters, limit)
 	if err != nil {
 		return nil, s.failed(ctx, err)
 	}

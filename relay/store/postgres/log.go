@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"fencepost/relay/store"
 )
@@ -32,21 +33,21 @@ func (s *Store) Log(ctx context.Context) (info store.LogInfo, err error) {
 	if err := s.ready(ctx); err != nil {
 		return info, err
 	}
-	err = s.pool.QueryRow(ctx, sqlLog).Scan(&info.Epoch, &info.Floor, &info.Head, &info.Control)
+	err = s.pools.short.QueryRow(ctx, sqlLog).Scan(&info.Epoch, &info.Floor, &info.Head, &info.Control)
 	return info, s.failed(ctx, err)
 }
 
 // ReadLog implements store.Store.
 func (s *Store) ReadLog(ctx context.Context, after store.Position, limit int) ([]store.Entry, error) {
-	return s.readRows(ctx, sqlReadLog, after, limit, collectLog)
+	return s.readRows(ctx, s.pools.short, sqlReadLog, after, limit, collectLog)
 }
 
 // ReadControl implements store.Store.
 func (s *Store) ReadControl(ctx context.Context, after store.Position, limit int) ([]store.Entry, error) {
-	return s.readRows(ctx, sqlReadControl, after, limit, collectRows)
+	return s.readRows(ctx, s.pools.short, sqlReadControl, after, limit, collectRows)
 }
 
-func (s *Store) readRows(ctx context.Context, sql string, after store.Position, limit int, collect func(pgx.Rows) ([]store.Entry, error)) (out []store.Entry, err error) {
+func (s *Store) readRows(ctx context.Context, by *pgxpool.Pool, sql string, after store.Position, limit int, collect func(pgx.Rows) ([]store.Entry, error)) (out []store.Entry, err error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ func (s *Store) readRows(ctx context.Context, sql string, after store.Position, 
 	})
 	var floor store.Position
 	b.Queue(sqlFloor).QueryRow(func(r pgx.Row) error { return r.Scan(&floor) }) // after the rows: what it allows was there
-	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
+	if err := by.SendBatch(ctx, &b).Close(); err != nil {
 		return nil, s.failed(ctx, err)
 	}
 	if sql == sqlReadLog && after+1 < floor {

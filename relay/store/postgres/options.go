@@ -17,7 +17,7 @@ import (
 type Options struct {
 	Now      func() time.Time // the clock of expiry and of ephemeral rows; time.Now
 	Logger   *slog.Logger     // silent
-	MaxConns int              // connections for queries; 8. Seven more write, listen, notify and read the log.
+	MaxConns int              // connections for queries; 8. Seven more write, listen, notify, follow the log and answer what is short.
 
 	// Migrate brings the schema up to date before the store opens it, unless that
 	// would stop replicas of an older version that run: then store.ErrSchema.
@@ -60,7 +60,11 @@ func (o Options) withDefaults() Options {
 }
 
 // shortConns is how many connections are kept for short statements.
-const shortConns = 4
+const shortConns = 3
+
+// forever is for how long the connection of Followed is kept: what is given back another
+// one may take.
+const forever = 100 * 365 * 24 * time.Hour
 
 const (
 	applicationName = "fencepost" // of the sessions of replicas
@@ -130,18 +134,4 @@ func connect(ctx context.Context, cfg *pgx.ConnConfig) (*pgx.Conn, error) {
 		return nil, &unreachable{cfg, err}
 	}
 	return conn, nil
-}
-
-// pools returns the two pools of connections.
-func pools(life context.Context, cfg *pgxpool.Config) (queries, short *pgxpool.Pool, err error) {
-	if queries, err = pgxpool.NewWithConfig(life, cfg); err != nil {
-		return nil, nil, err
-	}
-	cfg = cfg.Copy()
-	cfg.MaxConns = shortConns
-	if short, err = pgxpool.NewWithConfig(life, cfg); err != nil {
-		queries.Close()
-		return nil, nil, err
-	}
-	return queries, short, nil
 }

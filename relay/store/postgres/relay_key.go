@@ -23,11 +23,11 @@ func (s *Store) RelayKey(ctx context.Context, draft []byte) (secret []byte, err 
 		return nil, err
 	}
 	if draft != nil {
-		if _, err := s.pool.Exec(ctx, sqlMakeKey, draft); err != nil {
+		if _, err := s.pools.short.Exec(ctx, sqlMakeKey, draft); err != nil {
 			return nil, fmt.Errorf("keep the relay's key: %w", err)
 		}
 	}
-	err = s.pool.QueryRow(ctx, sqlKey).Scan(&secret)
+	err = s.pools.short.QueryRow(ctx, sqlKey).Scan(&secret)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}

@@ -45,7 +45,7 @@ func (s *Store) trimLog(ctx context.Context, keep store.Retention, now time.Time
 		return err
 	})
 	b.Queue(sqlExtent).QueryRow(func(r pgx.Row) error { return r.Scan(&info.Floor, &info.Head) })
-	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
+	if err := s.pools.short.SendBatch(ctx, &b).Close(); err != nil {
 		return 0, true, err
 	}
 	aim, moments := keep.Plan(now, info, kept)
@@ -59,6 +59,6 @@ func (s *Store) trimLog(ctx context.Context, keep store.Retention, now time.Time
 	if aim == info.Floor && positions == nil {
 		return info.Floor, true, nil
 	}
-	err = s.pool.QueryRow(ctx, sqlTrimLog, int64(aim), logTrimRows, positions, times).Scan(&floor)
+	err = s.pools.short.QueryRow(ctx, sqlTrimLog, int64(aim), logTrimRows, positions, times).Scan(&floor)
 	return floor, floor >= aim || floor == info.Floor, err
 }

@@ -77,7 +77,7 @@ func (s *Store) Report(ctx context.Context, r store.SessionReport) (fresh bool, 
 	queueEnded(&b, r, incarnation)
 	b.Queue(sqlForgetOwn, r.Node.Name, incarnation)
 	b.Queue(sqlForgetGone)
-	return fresh, s.failed(ctx, s.pool.SendBatch(ctx, &b).Close())
+	return fresh, s.failed(ctx, s.pools.short.SendBatch(ctx, &b).Close())
 }
 
 func queueOpen(b *pgx.Batch, r store.SessionReport, incarnation []byte) {
@@ -158,7 +158,7 @@ func (s *Store) readSessions(ctx context.Context, now time.Time, sql string, arg
 		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (store.SessionSeen, error) { return scanSession(row, now) })
 		return err
 	})
-	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
+	if err := s.pools.short.SendBatch(ctx, &b).Close(); err != nil {
 		return nil, nil, s.failed(ctx, err)
 	}
 	seen := out[:0]

@@ -59,7 +59,7 @@ func (s *Store) snapshot(ctx context.Context) (*snapshot, error) {
 		return nil, err
 	}
 	snap := &snapshot{store: s}
-	if err := s.pool.QueryRow(ctx, sqlApplied).Scan(&snap.head, &snap.control); err != nil {
+	if err := s.pools.short.QueryRow(ctx, sqlApplied).Scan(&snap.head, &snap.control); err != nil {
 		return nil, s.failed(ctx, err)
 	}
 	return snap, nil
@@ -151,7 +151,7 @@ func (s *snapshot) read(ctx context.Context, sql string, args []any, collect fun
 	if sql == sqlSearch {
 		b.Queue("COMMIT")
 	}
-	if err := s.store.queries.SendBatch(ctx, &b).Close(); err != nil {
+	if err := s.store.pools.queries.SendBatch(ctx, &b).Close(); err != nil {
 		if ready := s.ready(ctx); ready != nil {
 			return ready
 		}

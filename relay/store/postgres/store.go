@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"fencepost/lifecycle"
 	"fencepost/relay/store"
@@ -21,8 +20,7 @@ import (
 type Store struct {
 	// Set at construction, never changed.
 	opt     Options
-	queries *pgxpool.Pool // for what clients ask, which may take long
-	pool    *pgxpool.Pool // for what is short, and must not wait for that: the log above all
+	pools   pools
 	queue   *commit.Queue[uint64]
 	changed chan struct{} // one waiting wake-up at most; never closed
 	notify  chan struct{} // the same for the notifier
@@ -57,16 +55,10 @@ func open(ctx context.Context, url string, opt Options) (*Store, error) {
 		return nil, errors.Join(err, conn.Close(ctx))
 	}
 	life := context.WithoutCancel(ctx)
-	queries, pool, err := pools(life, cfg)
-	if err != nil {
-		return nil, errors.Join(err, conn.Close(ctx))
-	}
 	me := make([]byte, 16)
 	_, _ = rand.Read(me) // never fails
 	s := &Store{
 		opt:     opt,
-		queries: queries,
-		pool:    pool,
 		queue:   commit.NewQueue[uint64](),
 		changed: make(chan struct{}, 1),
 		notify:  make(chan struct{}, 1),
@@ -74,11 +66,13 @@ func open(ctx context.Context, url string, opt Options) (*Store, error) {
 		written: make(chan struct{}),
 		writer:  writer{cfg: cfg.ConnConfig, conn: conn, me: me},
 	}
+	if err := s.pools.open(ctx, life, cfg); err != nil {
+		return nil, errors.Join(err, conn.Close(ctx))
+	}
 	s.listener.cfg = cfg.ConnConfig
 	s.close = sync.OnceValue(s.shutdown)
 	if err := s.listener.begin(ctx); err != nil {
-		queries.Close()
-		pool.Close()
+		s.pools.close()
 		return nil, errors.Join(err, conn.Close(ctx))
 	}
 	s.group.Go("writer", func(context.Context) { defer close(s.written); s.write(life) })
@@ -165,8 +159,7 @@ func (s *Store) shutdown() error {
 	<-s.written
 	s.group.Cancel()
 	err := s.group.Wait(context.WithoutCancel(s.group.Context()))
-	s.queries.Close() // waits for reads that are running
-	s.pool.Close()
+	s.pools.close()
 	return errors.Join(err, s.writer.end(s.group.Context()), s.listener.end(s.group.Context()))
 }
 

@@ -25,7 +25,7 @@ func (s *Store) Seen(ctx context.Context, id string, until time.Time) (first boo
 	if err != nil {
 		return false, fmt.Errorf("token: %w", err)
 	}
-	tag, err := s.pool.Exec(ctx, sqlSeen, key, until)
+	tag, err := s.pools.short.Exec(ctx, sqlSeen, key, until)
 	if err != nil {
 		return false, s.failed(ctx, err)
 	}
