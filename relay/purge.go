@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"fencepost/lifecycle"
 	"fencepost/relay/access/control"
 	"fencepost/relay/outbox"
 	"fencepost/relay/store"
@@ -82,7 +83,7 @@ func (p *purge) run(ctx context.Context) {
 			if ctx.Err() == nil {
 				p.log.Error("cannot erase", "err", err)
 			}
-			rest(ctx, rand.N(backoff)+backoff/2)
+			lifecycle.Rest(ctx, rand.N(backoff)+backoff/2)
 			backoff = min(2*backoff, purgePatience)
 			continue
 		}
@@ -138,20 +139,10 @@ func (p *purge) erase(ctx context.Context, x store.Erasure) error {
 		if n < purgeChunk {
 			break
 		}
-		rest(ctx, purgePause)
+		lifecycle.Rest(ctx, purgePause)
 	}
 	if total > 0 {
 		p.log.Info("events erased", "events", total)
 	}
 	return nil
-}
-
-// rest blocks for d or until ctx ends.
-func rest(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

@@ -85,7 +85,7 @@ var accessMutants = []Mutant{
 	},
 	{
 		Name: "list-in-a-flood", Promise: "NIP-43", Says: "Every join writes a list of all members.",
-		Edit:   Edit{"relay/access/scribe.go", "\t\t\trest(ctx, pace)\n", ""},
+		Edit:   Edit{"relay/access/scribe.go", "\t\t\tlifecycle.Rest(ctx, pace)\n", ""},
 		Suites: in("relay/access", "TestTheListOfMembersFollowsThem"),
 	},
 	{

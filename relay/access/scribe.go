@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"fencepost/lifecycle"
 	"fencepost/relay/store"
 	"fencepost/relay/wire"
 )
@@ -48,7 +49,7 @@ func (s *Scribe) Run(ctx context.Context) {
 		switch {
 		case err == nil && !again:
 			wait = 0
-			rest(ctx, pace)
+			lifecycle.Rest(ctx, pace)
 			select {
 			case <-s.o.Policy.peopled:
 			case <-ctx.Done():
@@ -58,7 +59,7 @@ func (s *Scribe) Run(ctx context.Context) {
 			s.o.Logger.Warn("list of members was not written", "err", err)
 		}
 		wait = min(max(2*wait, pace), maxRetry)
-		rest(ctx, wait+rand.N(wait/4))
+		lifecycle.Rest(ctx, wait+rand.N(wait/4))
 	}
 }
 
@@ -88,14 +89,4 @@ func unless(err error, those ...error) error {
 		}
 	}
 	return err
-}
-
-// rest blocks for d or until ctx ends.
-func rest(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

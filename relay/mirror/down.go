@@ -7,6 +7,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"fencepost/lifecycle"
 	"fencepost/lifecycle/pause"
 	"fencepost/relay/client"
 	"fencepost/relay/store"
@@ -58,7 +59,7 @@ func (s *session) down(ctx context.Context) error {
 	s.counts.behind.Store(false)
 	for ctx.Err() == nil { // what comes now comes live
 		s.at.set(func(c *Cursor) { c.Top = s.opt.Now().Unix() })
-		wait(ctx, renewEvery/2)
+		lifecycle.Rest(ctx, renewEvery/2)
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func (m *Mirror) Run(ctx context.Context) {
 		case !store.Refused(err) && ctx.Err() == nil:
 			m.log.Warn("mirror cannot be claimed", "err", err)
 		}
-		wait(ctx, m.untilFree(ctx)+rand.N(renewEvery/20))
+		lifecycle.Rest(ctx, m.untilFree(ctx)+rand.N(renewEvery/20))
 	}
 }
 
@@ -171,7 +171,7 @@ func (h *holding) renew(ctx context.Context) {
 		if err := h.save(ctx); err != nil && ctx.Err() == nil {
 			h.log.Warn("mirror's lease cannot be renewed", "err", err)
 		}
-		wait(ctx, renewEvery)
+		lifecycle.Rest(ctx, renewEvery)
 	}
 }
 
@@ -218,20 +218,10 @@ func (h *holding) work(ctx context.Context) {
 		if h.opt.Now().Sub(began) > settled {
 			backoff = firstRetry
 		}
-		wait(ctx, backoff/2+rand.N(backoff))
+		lifecycle.Rest(ctx, backoff/2+rand.N(backoff))
 		backoff = min(2*backoff, lastRetry)
 	}
 }
 
 // errLost ends a session whose stream has another owner.
 var errLost = errors.New("the stream has another owner")
-
-// wait blocks for d or until ctx ends.
-func wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}

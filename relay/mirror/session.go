@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -205,7 +206,7 @@ func (s *session) storedOnce(ctx context.Context, f nostr.Filter) (page []*wire.
 			s.forget(id)
 			return nil, false, &client.Refusal{Text: m.Text}
 		case m.Verb == "EOSE":
-			return page, hinted(m.Hints, "finish"), s.unsubscribe(ctx, id)
+			return page, slices.Contains(m.Hints, "finish"), s.unsubscribe(ctx, id)
 		}
 	}
 }
@@ -238,7 +239,7 @@ func (s *session) wantsAuth(err error) bool {
 // probe asks now and then.
 func (s *session) probe(ctx context.Context) error {
 	for {
-		if wait(ctx, probeEvery); ctx.Err() != nil {
+		if lifecycle.Rest(ctx, probeEvery); ctx.Err() != nil {
 			return nil
 		}
 		if err := s.ask(ctx); err != nil {
@@ -251,15 +252,6 @@ func (s *session) probe(ctx context.Context) error {
 func (s *session) ask(ctx context.Context) error {
 	_, _, err := s.stored(ctx, nostr.Filter{IDs: []string{strings.Repeat("0", 64)}, Limit: 1})
 	return err
-}
-
-func hinted(hints []string, word string) bool {
-	for _, h := range hints {
-		if h == word {
-			return true
-		}
-	}
-	return false
 }
 
 // reasonOf says in a word why a connection failed or ended.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"fencepost/lifecycle"
 	"fencepost/relay/client"
 	"fencepost/relay/store"
 	"fencepost/relay/wire"
@@ -152,7 +153,7 @@ func (s *session) send(ctx context.Context, ev *wire.Event, alone bool) {
 		case verdict == silent && try < maxTries:
 			continue
 		case verdict == later && try < maxTries || verdict == slower:
-			wait(ctx, backoff/2+rand.N(backoff))
+			lifecycle.Rest(ctx, backoff/2+rand.N(backoff))
 			backoff = min(2*backoff, lastRetry)
 			continue
 		case verdict == taken:
