@@ -37,10 +37,7 @@ func (c *adminCommand) Run(ctx context.Context, p *process) error {
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
-	key, err := c.secret(p)
-	if err == nil && key == "" {
-		err = errNoKey
-	}
+	key, err := c.secret(p, true)
 	if err != nil {
 		return err
 	}

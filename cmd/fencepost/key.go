@@ -35,10 +35,7 @@ func (c *keyNewCommand) Run(p *process) error {
 type keyShowCommand struct{ keyFlag }
 
 func (c *keyShowCommand) Run(p *process) error {
-	secret, err := c.secret(p)
-	if err == nil && secret == "" {
-		err = errNoKey
-	}
+	secret, err := c.secret(p, true)
 	if err != nil {
 		return err
 	}

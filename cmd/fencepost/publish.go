@@ -58,7 +58,7 @@ func (c *publishCommand) Run(ctx context.Context, p *process) (err error) {
 
 // sign makes the event with the user's key, or with a new one.
 func (c *publishCommand) sign(p *process) (ev *wire.Event, key string, err error) {
-	if key, err = c.secret(p); err != nil {
+	if key, err = c.secret(p, false); err != nil {
 		return nil, "", err
 	}
 	if key == "" {

@@ -20,9 +20,9 @@ type keyFlag struct {
 
 var errNoKey = errors.New("a secret key is needed: --key FILE or " + envSecret)
 
-// secret returns the key as hex digits, "" when there is none. The error does not
-// tell it.
-func (f keyFlag) secret(p *process) (string, error) {
+// secret returns the key as hex digits, "" when there is none, which is an error when one
+// is needed. The error does not tell it.
+func (f keyFlag) secret(p *process, needed bool) (string, error) {
 	if f.Key != "" {
 		data, err := os.ReadFile(f.Key)
 		if err != nil {
@@ -32,6 +32,9 @@ func (f keyFlag) secret(p *process) (string, error) {
 	}
 	if s := p.getenv(envSecret); s != "" {
 		return parseSecret(s, envSecret)
+	}
+	if needed {
+		return "", errNoKey
 	}
 	return "", nil
 }

@@ -31,10 +31,7 @@ func (c *subscribeCommand) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return fmt.Errorf("filter: %w", err)
 	}
-	key, err := c.secret(p)
-	if err == nil && c.Auth && key == "" {
-		err = errNoKey
-	}
+	key, err := c.secret(p, c.Auth)
 	if err != nil {
 		return err
 	}

@@ -38,10 +38,7 @@ func (c *syncCommand) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
-	key, err := c.secret(p)
-	if err == nil && c.Auth && key == "" {
-		err = errNoKey
-	}
+	key, err := c.secret(p, c.Auth)
 	if err != nil {
 		return err
 	}
