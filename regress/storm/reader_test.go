@@ -224,10 +224,17 @@ func (r *reader) sendBarrier(ctx context.Context) error {
 	r.record.floor = sent
 	n := note{kind: gotBarrier, at: r.town.ledger.now()}
 	for _, s := range r.slots {
-		if g := s.current; g != nil && !g.over && !s.unclear && g.sent < sent {
+		if g := s.current; g != nil && !g.over && !s.unclear && g.sent < sent && r.isJudged(g) {
 			n.open = append(n.open, g)
 		}
 	}
 	r.record.note(n)
 	return r.send(ctx, wire.AppendClose(nil, r.barrier))
+}
+
+// isJudged reports whether the relay has let g in, once a barrier behind it is answered.
+// One of some replicas judges a REQ a second time before it refuses it, when it has caught
+// up with the others, and that may come after the answer.
+func (r *reader) isJudged(g *generation) bool {
+	return !r.town.host.lags() || g.eosed && g.sure
 }
