@@ -56,7 +56,7 @@ var revokeMutants = []Mutant{
 	},
 	{
 		Name: "revocation-after-its-batch", Promise: "G4", Says: "Events from after a revocation reach the reader when they are read from the log with it.",
-		Edit:   Edit{"relay/outbox/follower.go", "\tfor ; n < len(entries) && err == nil; n++ {\n\t\terr = f.apply(ctx, &entries[n])\n\t}\n", "\tslices.SortStableFunc(entries, func(a, b store.Entry) int {\n\t\treturn cmp.Compare(a.Type/store.EntryControl, b.Type/store.EntryControl)\n\t})\n\tfor ; n < len(entries) && err == nil; n++ {\n\t\terr = f.apply(ctx, &entries[n])\n\t}\n"},
+		Edit:   Edit{"relay/outbox/follower.go", "\tfor ; n < len(entries) && err == nil; n++ {\n", "\tslices.SortStableFunc(entries, func(a, b store.Entry) int {\n\t\treturn cmp.Compare(a.Type/store.EntryControl, b.Type/store.EntryControl)\n\t})\n\tfor ; n < len(entries) && err == nil; n++ {\n"},
 		And:    []Edit{{"relay/outbox/follower.go", "import (\n", "import (\n\t\"cmp\"\n\t\"slices\"\n"}},
 		Suites: in(suites, "TestWhatIsTakenBetweenTheRowsOfTheLogIsAllowed"),
 	},

@@ -127,4 +127,14 @@ var weaknessMutants = []Mutant{
 		Edit:   Edit{inPostgres + "/followed.go", "case err == nil:\n\t\tp.full.Store(false)", "case err == nil:"},
 		Suites: in(inPostgres, "TestQueriesGiveWayToTheLog"),
 	},
+	{
+		Name: "confirmed-too-late", Promise: "O18", Says: "A replica that was away ends the subscriptions that its first events concern.",
+		Edit:   Edit{"relay/outbox/follower.go", "if n == settled {", "if n == settled+1<<40 {"},
+		Suites: in("relay/outbox", "TestAReplicaThatWasAwayTrustsWhatItHasReadToTheEnd"),
+	},
+	{
+		Name: "confirmed-too-early", Promise: "O18", Says: "A replica that was away decides under permissions that the log takes away a few rows further.",
+		Edit:   Edit{"relay/outbox/follower.go", "if n == settled {", "if n <= settled {"},
+		Suites: in("relay/outbox", "TestAReplicaThatWasAwayTrustsWhatItHasReadToTheEnd"),
+	},
 }

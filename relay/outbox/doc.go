@@ -33,7 +33,9 @@
 // A control row is never deferred. While it cannot be applied everything behind it is
 // kept from everybody (O16), Failing and Fresh say so, and what rests on permissions
 // is ended (Readers). The same happens when the end of the log has not been seen for
-// MaxLag (O18): Watch looks after that while Run hangs in a read.
+// MaxLag (O18): Watch looks after that while Run hangs in a read. A read that reaches the
+// end confirms as soon as its control rows are in force, before the events behind them are
+// decided about. Who was away for more than 256 rows decides about the first ones untrusted.
 //
 // Run is one goroutine; Step is what it repeats. Watch is another one. Everything
 // else may be called anywhere.

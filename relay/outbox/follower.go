@@ -162,9 +162,9 @@ func (f *Follower) Await(ctx context.Context, at store.Position) error {
 // applied, the last time.
 func (f *Follower) Failing() bool { return f.failing.Load() }
 
-// Confirmed returns since when nothing is known of the log that has not been taken
-// in here: when the last read began that reached the log's end and whose rows are
-// all in force. Until the first one it is when the follower was made, for a caller
+// Confirmed returns since when nothing is known of permissions that has not been taken
+// in here: when the last read began that reached the log's end and whose control rows
+// are all in force. Until the first one it is when the follower was made, for a caller
 // that has just read Start. It does not lock.
 func (f *Follower) Confirmed() time.Time {
 	return f.started.Add(time.Duration(f.confirmed.Load()))
@@ -223,18 +223,40 @@ func (f *Follower) Step(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read log: %w", err)
 	}
-	n := 0
+	n, settled := 0, behindControls(entries)
 	for ; n < len(entries) && err == nil; n++ {
+		if n == settled {
+			f.confirm(begin, entries)
+		}
 		err = f.apply(ctx, &entries[n])
 	}
 	if err != nil {
 		n-- // the row is not applied
 	}
-	if n == len(entries) && n < batchSize { // a full batch says nothing of what is behind it
-		f.confirmed.Store(int64(begin.Sub(f.started)))
+	if n == len(entries) {
+		f.confirm(begin, entries)
 	}
 	if len(entries) > 0 {
 		f.metrics.Position(f.begun.Load(), uint64(f.Applied()))
 	}
 	return n, err
+}
+
+// behindControls returns where the rows begin behind the last control row.
+func behindControls(entries []store.Entry) int {
+	n := len(entries)
+	for n > 0 && entries[n-1].Type != store.EntryControl {
+		n--
+	}
+	return n
+}
+
+// confirm notes that the control rows are in force of a read that began then. It comes
+// before the events behind them are decided about: after a while away these would find
+// that nothing is trusted, and end the subscriptions that ask for more than is private.
+// A full batch says nothing of what is behind it.
+func (f *Follower) confirm(begin time.Time, entries []store.Entry) {
+	if len(entries) < batchSize {
+		f.confirmed.Store(int64(begin.Sub(f.started)))
+	}
 }
