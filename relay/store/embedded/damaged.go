@@ -37,12 +37,12 @@ func (s *Store) leaveOut(err error) bool {
 // on its tags. What cannot be told stays in the indexes, where queries pass over it.
 func (t *txn) removeUnread(position uint64, kind store.VoidKind, why error) error {
 	value, ok, err := getValue(t.db, logKey(position))
-	if err != nil || !ok || len(value) == 0 || store.EntryType(value[0]) == store.EntryVoid {
+	if err != nil || !ok || typeOf(value) == store.EntryVoid {
 		return err
 	}
 	t.unread = append(t.unread, why)
 	var prefix [8]byte
-	if r, ok := salvage(value[1:]); ok {
+	if r, ok := salvage(value[min(1, len(value)):]); ok {
 		prefix = store.PrefixOf(r.event)
 		err = t.unindex(&r, position)
 	}

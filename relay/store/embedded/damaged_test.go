@@ -188,6 +188,31 @@ func TestADamagedEventCanBeReplacedDeletedAndErased(t *testing.T) {
 	}
 }
 
+// Also a row of which not even the type is left goes, by the sweep and by retention.
+func TestARowWithoutATypeGoes(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_700_000_000, 0)
+	opt := embedded.Options{Now: func() time.Time { return now }}
+	expiring := func(text string) *wire.Event {
+		return storetest.Draft{Key: 1, Kind: 1, At: 1_700_000_000, Content: text, Tags: nostr.Tags{{"expiration", "1700000010"}}}.Event()
+	}
+	last := storetest.Draft{Key: 1, Kind: 1, At: 1, Content: "stays"}.Event()
+	events := []*wire.Event{expiring("empty"), expiring("of no type"), storetest.Draft{Key: 1, Kind: 1, At: 2}.Event(), last}
+	s := damaged(t, opt, events, map[uint64][]byte{1: {}, 2: {9}, 3: {}})
+	now = now.Add(time.Minute)
+	n, err := s.Sweep(t.Context(), now)
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	floor, err := s.Trim(t.Context(), store.Retention{Rows: 1}, now)
+	require.NoError(t, err)
+	require.EqualValues(t, 4, floor)
+	texts, _ := contents(t, s, nostr.Filter{})
+	require.Equal(t, []string{"stays"}, texts)
+	kept, err := embedded.LogRows(s)
+	require.NoError(t, err)
+	require.Equal(t, 1, kept)
+}
+
 // What a damaged event says of itself may be another one's.
 func TestADamagedEventTakesNothingOfAnotherOne(t *testing.T) {
 	t.Parallel()

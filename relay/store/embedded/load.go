@@ -33,7 +33,7 @@ func loadEvent(r pebble.Reader, c *cache, position uint64) (*wire.Event, error) 
 	if err != nil {
 		return nil, err
 	}
-	if !ok || len(value) > 0 && store.EntryType(value[0]) == store.EntryVoid {
+	if !ok || typeOf(value) == store.EntryVoid {
 		return nil, rowError(position, errLeft)
 	}
 	row, err := decodeRow(position, value, nil)

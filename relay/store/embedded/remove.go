@@ -161,10 +161,10 @@ func (t *txn) sweepOne(due []byte) error {
 		return err
 	}
 	t.unset(due) // also when nothing is there: what is due behind it must not wait
-	if !ok || len(value) == 0 {
+	if !ok {
 		return nil
 	}
-	switch store.EntryType(value[0]) {
+	switch typeOf(value) {
 	case store.EntryEvent:
 		return t.removeWithRow(position, store.CauseExpired)
 	case store.EntryEphemeral:
@@ -173,6 +173,9 @@ func (t *txn) sweepOne(due []byte) error {
 			t.unread = append(t.unread, err)
 		}
 		t.void(position, store.VoidEphemeral, row.Prefix)
+	case store.EntryRemoval, store.EntryVoid, store.EntryControl: // they are never due
+	default:
+		return t.removeUnread(position, store.VoidRemoved, rowError(position, errCorrupt))
 	}
 	return nil
 }

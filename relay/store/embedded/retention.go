@@ -54,10 +54,10 @@ func (t *txn) trim(keep store.Retention, now time.Time) (n int, err error) {
 		if err != nil {
 			return n, err
 		}
-		if len(it.Key()) != 9 || beUint64(it.Key()[1:]) != floor || len(value) == 0 {
+		if len(it.Key()) != 9 || beUint64(it.Key()[1:]) != floor {
 			return n, rowError(floor, errCorrupt)
 		}
-		kind := store.EntryType(value[0])
+		kind := typeOf(value)
 		if kind == store.EntryEphemeral {
 			break
 		}

@@ -38,6 +38,14 @@ func voidRow(kind store.VoidKind, prefix [8]byte) []byte {
 	return append([]byte{byte(store.EntryVoid), byte(kind)}, prefix[:]...)
 }
 
+// typeOf returns the type of a row, 0 for one that has none.
+func typeOf(row []byte) store.EntryType {
+	if len(row) == 0 {
+		return 0
+	}
+	return store.EntryType(row[0])
+}
+
 // decodeRow reads a row; known is its event when that is decoded already.
 func decodeRow(position uint64, row []byte, known *wire.Event) (store.Entry, error) {
 	if len(row) == 0 {
