@@ -22,11 +22,12 @@ const noticed = 5 * time.Second
 func TestAReplicaThatIsCutFromTheDatabaseSaysSoAndCatchesUp(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		name  string
-		fault postgres.Fault
+		name string
+		cut  func(p *postgres.Proxy)
 	}{
-		{"black hole", postgres.BlackHole},
-		{"reset", postgres.Reset},
+		{"black hole", func(p *postgres.Proxy) { p.Set(postgres.BlackHole) }},
+		{"reset", func(p *postgres.Proxy) { p.Set(postgres.Reset) }},
+		{"silence on what is open", (*postgres.Proxy).Silence},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c, _ := start(t, 2, cluster.Options{Proxied: true})
@@ -35,7 +36,7 @@ func TestAReplicaThatIsCutFromTheDatabaseSaysSoAndCatchesUp(t *testing.T) {
 			var took, healed time.Duration
 			v := l.run(func(ctx context.Context) error {
 				cut := func() (err error) {
-					victim.Proxy.Set(tc.fault)
+					tc.cut(victim.Proxy)
 					took, err = within(ctx, func() (bool, error) { return impaired(ctx, victim) })
 					return err
 				}

@@ -114,7 +114,7 @@ var weaknessMutants = []Mutant{
 	},
 	{
 		Name: "queries-keep-connections", Promise: "O18", Says: "Idle connections of queries keep the log from the only place that the database has.",
-		Edit:   Edit{inPostgres + "/followed.go", "\t\tp.queries.Reset()\n", ""},
+		Edit:   Edit{inPostgres + "/followed.go", "\tp.queries.Reset()\n", ""},
 		Suites: in(inPostgres, "TestQueriesGiveWayToTheLog"),
 	},
 	{
@@ -136,5 +136,35 @@ var weaknessMutants = []Mutant{
 		Name: "confirmed-too-early", Promise: "O18", Says: "A replica that was away decides under permissions that the log takes away a few rows further.",
 		Edit:   Edit{"relay/outbox/follower.go", "if n == settled {", "if n <= settled {"},
 		Suites: in("relay/outbox", "TestAReplicaThatWasAwayTrustsWhatItHasReadToTheEnd"),
+	},
+	{
+		Name: "silent-database-followed", Promise: "O3", Says: "A replica waits for ever for the log when its connection falls silent.",
+		Edit:   Edit{inPostgres + "/followed.go", "\timpatient(log, followedSilence)\n", ""},
+		Suites: in(inPostgres, "TestConnectionsThatFallSilentAreReplaced"),
+	},
+	{
+		Name: "short-statement-hangs", Promise: "O3", Says: "A REQ gets neither EOSE nor CLOSED when a backend hangs.",
+		Edit:   Edit{inPostgres + "/followed.go", "\t\timpatient(cfg, shortSilence)\n", ""},
+		Suites: in(inPostgres, "TestAShortStatementThatHangsEnds"),
+	},
+	{
+		Name: "silent-database-not-left", Promise: "issue 5", Says: "A drain does not end while the database is silent.",
+		Edit:   Edit{inPostgres + "/store.go", "\ts.closePools(life)\n", "\ts.pools.close()\n"},
+		Suites: in(inPostgres, "TestAStoreClosesAlthoughTheDatabaseIsSilent"),
+	},
+	{
+		Name: "read-only-for-ever", Promise: "issue 5", Says: "Sessions from a time when the database was read-only are used on.",
+		Edit:   Edit{inPostgres + "/log.go", " || code(err) == readOnly", ""},
+		Suites: in(inPostgres, "TestSessionsFromAReadOnlyTimeAreReplaced"),
+	},
+	{
+		Name: "queue-waits-again", Promise: "issue 5", Says: "Each commit of a long queue waits for a database that is away.",
+		Edit:   Edit{inPostgres + "/writer.go", "if err != nil {\n\t\t\trest :=", "if err != nil && false {\n\t\t\trest :="},
+		Suites: in(inPostgres, "TestNobodyWaitsForTheDatabaseAgainAndAgain"),
+	},
+	{
+		Name: "commits-not-durable", Promise: "E1", Says: "A setting that the database gets later loses acknowledged events.",
+		Edit:   Edit{inPostgres + "/store.go", "\tcfg.ConnConfig.RuntimeParams[\"synchronous_commit\"] = durable", "\t_ = durable"},
+		Suites: in(inPostgres, "TestCommitsStayDurable"),
 	},
 }

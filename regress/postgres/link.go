@@ -20,6 +20,7 @@ type link struct {
 
 	losing    atomic.Bool // the next answer is lost
 	listening atomic.Bool // it has sent LISTEN
+	silent    atomic.Bool // nothing is passed on any more
 	once      sync.Once   // of the end
 }
 
@@ -30,6 +31,9 @@ func (l *link) forth() error {
 		n, err := l.client.Read(buf)
 		if !l.passes() || err != nil {
 			return l.close()
+		}
+		if l.silent.Load() {
+			continue
 		}
 		if bytes.Contains(buf[:n], []byte("LISTEN ")) {
 			l.listening.Store(true)
@@ -51,7 +55,7 @@ func (l *link) back() error {
 		if !l.passes() || err != nil || l.losing.Load() {
 			return l.close()
 		}
-		if l.listening.Load() && l.proxy.deafens() {
+		if l.silent.Load() || l.listening.Load() && l.proxy.deafens() {
 			continue
 		}
 		if _, err := l.client.Write(buf[:n]); err != nil {

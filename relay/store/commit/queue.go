@@ -141,6 +141,15 @@ func (q *Queue[F]) tryTake() (taken []*Request[F], closed bool) {
 	return taken, q.closed
 }
 
+// Rest takes what waits now, all of it, and does not wait. The goroutine of Take calls it.
+func (q *Queue[F]) Rest() (taken []*Request[F]) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	taken, q.waiting = q.waiting, nil
+	q.leftLocked(q.bytes)
+	return taken
+}
+
 // leftLocked accounts for requests that left the queue.
 func (q *Queue[F]) leftLocked(bytes int) {
 	q.bytes -= bytes

@@ -133,3 +133,19 @@ func TestAClosedQueueAnswersWhatWaitsAndRefusesTheRest(t *testing.T) {
 		require.False(t, ok)
 	})
 }
+
+func TestRestTakesWhateverWaits(t *testing.T) {
+	t.Parallel()
+	waiting := []*commit.Request[int]{writes(900, 1), writes(900, 1), {Until: time.Unix(1, 0)}}
+	in(t, waiting, func(t *testing.T, q *commit.Queue[int]) {
+		first, ok := q.Take()
+		require.True(t, ok)
+		require.Equal(t, waiting[:1], first)
+		rest := q.Rest()
+		require.Equal(t, waiting[1:], rest)
+		require.Zero(t, q.Waiting())
+		require.Empty(t, q.Rest())
+		answer(first)
+		answer(rest)
+	})
+}

@@ -94,6 +94,17 @@ func hold(ctx context.Context, pool *pgxpool.Pool, n int) (release func(), err e
 	return release, nil
 }
 
+// WriterSetting reads a setting as the next connection of the writer has it.
+func (s *Store) WriterSetting(ctx context.Context, name string) (value string, err error) {
+	w := writer{cfg: s.writer.cfg}
+	defer w.drop(ctx)
+	conn, err := w.connection(ctx)
+	if err != nil {
+		return "", err
+	}
+	return value, conn.QueryRow(ctx, `SELECT current_setting($1)`, name).Scan(&value)
+}
+
 // HoldShort does the same with those for short statements.
 func (s *Store) HoldShort(ctx context.Context) (release func(), err error) {
 	return hold(ctx, s.pools.short, shortConns)

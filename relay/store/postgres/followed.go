@@ -31,8 +31,7 @@ func (f *Followed) ReadLog(ctx context.Context, after store.Position, limit int)
 	switch {
 	case code(err) == tooMany:
 		p.full.Store(true)
-		p.queries.Reset()
-		p.short.Reset()
+		p.renew()
 	case err == nil:
 		p.full.Store(false)
 	}
@@ -60,6 +59,7 @@ func (p *pools) open(ctx, life context.Context, cfg *pgxpool.Config) (err error)
 	log := cfg.Copy()
 	log.MaxConns, log.MinConns = 1, 1
 	log.MaxConnLifetime, log.MaxConnIdleTime = forever, forever
+	impatient(log, followedSilence)
 	if p.followed, err = pgxpool.NewWithConfig(life, log); err != nil {
 		return err
 	}
@@ -77,12 +77,20 @@ func (p *pools) open(ctx, life context.Context, cfg *pgxpool.Config) (err error)
 	if p.queries, err = pgxpool.NewWithConfig(life, cfg); err == nil {
 		cfg = cfg.Copy()
 		cfg.MaxConns = shortConns
+		impatient(cfg, shortSilence)
 		p.short, err = pgxpool.NewWithConfig(life, cfg)
 	}
 	if err != nil {
 		p.close()
 	}
 	return err
+}
+
+// renew gives up the connections that there are, once nobody uses them: one of them has
+// shown that they are of no use any more.
+func (p *pools) renew() {
+	p.queries.Reset()
+	p.short.Reset()
 }
 
 // close waits for reads that are running.

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -96,6 +97,9 @@ func collectLog(rows pgx.Rows) (out []store.Entry, err error) {
 	return out, err
 }
 
+// readOnly is the error of a session that began while the database was read-only.
+const readOnly = "25006"
+
 // failed makes an error of reading what callers expect: the store may have been closed
 // meanwhile, and a context ended.
 func (s *Store) failed(ctx context.Context, err error) error {
@@ -104,6 +108,9 @@ func (s *Store) failed(ctx context.Context, err error) error {
 	}
 	if ready := s.ready(ctx); ready != nil {
 		return ready
+	}
+	if errors.Is(err, errSilent) || code(err) == readOnly {
+		s.pools.renew()
 	}
 	return fmt.Errorf("read the database: %w", err)
 }

@@ -95,6 +95,7 @@ func parse(url string, o Options) (*pgxpool.Config, error) {
 		return nil, err
 	}
 	cfg.MaxConns = int32(o.MaxConns)
+	cfg.PingTimeout = aliveTimeout
 	c := cfg.ConnConfig
 	c.ConnectTimeout = connectTimeout
 	dialer := &net.Dialer{KeepAlive: connectTimeout, Control: userTimeout}

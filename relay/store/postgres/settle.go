@@ -46,15 +46,23 @@ var (
 	errLocal   = errors.New("a statement cannot be sent")
 )
 
-// connection returns the writer's connection and makes it where there is none.
-func (w *writer) connection(ctx context.Context) (_ *pgx.Conn, err error) {
-	if w.conn == nil || w.conn.IsClosed() {
-		if w.conn, err = connect(ctx, w.cfg); err != nil {
-			w.conn = nil
-			return nil, err
-		}
+// connection returns the writer's connection and makes it where there is none. A server
+// that was started again, or another one, may lose commits.
+func (w *writer) connection(ctx context.Context) (*pgx.Conn, error) {
+	if w.conn != nil && !w.conn.IsClosed() {
+		return w.conn, nil
 	}
-	return w.conn, nil
+	w.conn = nil
+	conn, err := connect(ctx, w.cfg)
+	if err != nil {
+		return nil, err
+	}
+	w.conn = conn
+	if _, err := checkSettings(ctx, conn); err != nil {
+		w.drop(ctx)
+		return nil, err
+	}
+	return conn, nil
 }
 
 // drop ends the connection, and with it a transaction that it may have.

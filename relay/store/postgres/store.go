@@ -50,10 +50,12 @@ func open(ctx context.Context, url string, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the database: %w", err)
 	}
-	err = errors.Join(checkSettings(ctx, conn), checkParameters(ctx, conn, cfg.ConnConfig), checkSchema(ctx, conn), checkCopying(ctx, conn, opt))
+	durable, err := checkSettings(ctx, conn)
+	err = errors.Join(err, checkParameters(ctx, conn, cfg.ConnConfig), checkSchema(ctx, conn), checkCopying(ctx, conn, opt))
 	if err != nil {
 		return nil, errors.Join(err, conn.Close(ctx))
 	}
+	cfg.ConnConfig.RuntimeParams["synchronous_commit"] = durable // whatever the database has for sessions later
 	life := context.WithoutCancel(ctx)
 	me := make([]byte, 16)
 	_, _ = rand.Read(me) // never fails
@@ -81,23 +83,26 @@ func open(ctx context.Context, url string, opt Options) (*Store, error) {
 	return s, nil
 }
 
+// closeTimeout is how long connections of a store that closes are waited for.
+const closeTimeout = 5 * time.Second
+
 // checkSettings refuses a database that would lose what it acknowledged, and one that
-// cannot hold every word.
-func checkSettings(ctx context.Context, conn *pgx.Conn) error {
-	var fsync, commits, encoding string
+// cannot hold every word. durable is its synchronous_commit.
+func checkSettings(ctx context.Context, conn *pgx.Conn) (durable string, err error) {
+	var fsync, encoding string
 	const sql = `SELECT current_setting('fsync'), current_setting('synchronous_commit'), current_setting('server_encoding')`
-	if err := conn.QueryRow(ctx, sql).Scan(&fsync, &commits, &encoding); err != nil {
-		return fmt.Errorf("settings of the database: %w", err)
+	if err := conn.QueryRow(ctx, sql).Scan(&fsync, &durable, &encoding); err != nil {
+		return "", fmt.Errorf("settings of the database: %w", err)
 	}
 	switch {
 	case fsync == "off":
-		return errors.New("the database runs with fsync=off and would lose acknowledged events")
-	case commits == "off":
-		return errors.New("the database runs with synchronous_commit=off and would lose acknowledged events")
+		return "", errors.New("the database runs with fsync=off and would lose acknowledged events")
+	case durable == "off":
+		return "", errors.New("the database runs with synchronous_commit=off and would lose acknowledged events")
 	case encoding != "UTF8":
-		return fmt.Errorf("the encoding of the database is %s, it has to be UTF8", encoding)
+		return "", fmt.Errorf("the encoding of the database is %s, it has to be UTF8", encoding)
 	}
-	return nil
+	return durable, nil
 }
 
 // Append implements store.Store. It blocks while the queue is full and until the events
@@ -158,9 +163,22 @@ func (s *Store) shutdown() error {
 	s.queue.Close()
 	<-s.written
 	s.group.Cancel()
-	err := s.group.Wait(context.WithoutCancel(s.group.Context()))
-	s.pools.close()
-	return errors.Join(err, s.writer.end(s.group.Context()), s.listener.end(s.group.Context()))
+	life := context.WithoutCancel(s.group.Context())
+	err := s.group.Wait(life)
+	s.closePools(life)
+	return errors.Join(err, s.writer.end(life), s.listener.end(life))
+}
+
+// closePools gives up connections on which the database says nothing: all that could be
+// lost with them is an answer that nobody waits for.
+func (s *Store) closePools(life context.Context) {
+	closing := lifecycle.NewGroup(life)
+	closing.Go("pools", func(context.Context) { s.pools.close() })
+	ctx, cancel := context.WithTimeout(life, closeTimeout)
+	defer cancel()
+	if closing.Wait(ctx) != nil {
+		s.opt.Logger.Warn("the database does not let its connections go")
+	}
 }
 
 // ready returns why nothing can be read.

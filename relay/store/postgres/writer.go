@@ -31,30 +31,46 @@ func (s *Store) write(life context.Context) {
 			return
 		}
 		ctx, cancel := context.WithTimeout(life, s.opt.CommitTimeout)
-		s.commit(ctx, requests)
+		err := s.commit(ctx, requests)
 		cancel()
-		for _, r := range requests {
-			r.Answered()
+		answered(requests)
+		if err != nil {
+			rest := s.queue.Rest() // it has waited for the same database
+			fail(rest, err)
+			answered(rest)
 		}
 	}
 }
 
-// commit answers the requests. When a statement fails because of what is written, the
-// culprit is found by halves and fails alone (O20).
-func (s *Store) commit(ctx context.Context, requests []*request) {
-	err := s.persist(ctx, requests)
-	if err == nil {
-		return
+func answered(requests []*request) {
+	for _, r := range requests {
+		r.Answered()
 	}
-	if a, b := halves(requests); b != nil && isolates(err) {
-		s.commit(ctx, a)
-		s.commit(ctx, b)
-		return
-	}
-	s.opt.Logger.Error("commit", "err", err)
+}
+
+func fail(requests []*request, err error) {
 	for _, r := range requests {
 		r.Fail(fmt.Errorf("commit: %w", err))
 	}
+}
+
+// commit answers the requests, but for telling their callers. When a statement fails
+// because of what is written, the culprit is found by halves and fails alone (O20). An
+// error says that the database is away.
+func (s *Store) commit(ctx context.Context, requests []*request) error {
+	err := s.persist(ctx, requests)
+	if err == nil {
+		return nil
+	}
+	if a, b := halves(requests); b != nil && isolates(err) {
+		return errors.Join(s.commit(ctx, a), s.commit(ctx, b))
+	}
+	s.opt.Logger.Error("commit", "err", err)
+	fail(requests, err)
+	if passes(err) || errors.Is(err, errUnknown) {
+		return err
+	}
+	return nil
 }
 
 // halves divides the writes of requests; b is nil when there is one at most.

@@ -1,0 +1,165 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/nbd-wtf/go-nostr"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	server "fencepost/regress/postgres"
+	"fencepost/relay/store"
+	"fencepost/relay/store/postgres"
+	"fencepost/relay/wire"
+)
+
+// Connections whose bytes are all acknowledged, and never answered, are replaced: TCP
+// notices nothing there.
+func TestConnectionsThatFallSilentAreReplaced(t *testing.T) {
+	t.Parallel()
+	database := server.Start(t).Database(t)
+	p := server.NewProxy(t, database)
+	s := reopen(t, p.URL(), postgres.Options{})
+	require.NoError(t, write(t, s, store.Write{Event: note(1, "before")}).Err)
+	used := func(ctx context.Context) error { // each pool has a connection, which has just proved to be alive
+		if _, err := s.Followed().ReadLog(ctx, 0, 1); err != nil {
+			return err
+		}
+		snap, err := s.Snapshot(ctx)
+		if err != nil {
+			return err
+		}
+		all := []*wire.Filter{wire.NewFilter(nostr.Filter{})}
+		_, _, err = snap.Count(ctx, all, 0, func(*wire.Event) bool { return true })
+		return err
+	}
+	require.NoError(t, used(t.Context()))
+	p.Silence()
+
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	_, err := s.Followed().ReadLog(ctx, 0, 1)
+	require.Error(t, err)
+	require.NoError(t, ctx.Err(), "O3: noticed within 5 s")
+	rows, err := s.Followed().ReadLog(t.Context(), 0, 1)
+	require.NoError(t, err)
+	require.Len(t, rows, 1)
+	require.NoError(t, used(t.Context()), "none that was idle for longer than a second is used again")
+	require.NoError(t, write(t, s, store.Write{Event: note(1, "after")}).Err)
+}
+
+// A statement that hangs in a backend has its end.
+func TestAShortStatementThatHangsEnds(t *testing.T) {
+	t.Parallel()
+	database := server.Start(t).Database(t)
+	p := server.NewProxy(t, database)
+	s := reopen(t, p.URL(), postgres.Options{})
+	held := p.Hold("SELECT head, control FROM log_head")
+	defer held.Release()
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	defer cancel()
+	_, err := s.Snapshot(ctx)
+	require.Error(t, err)
+	require.NoError(t, ctx.Err())
+	_, err = s.Snapshot(t.Context())
+	require.NoError(t, err)
+}
+
+func TestAStoreClosesAlthoughTheDatabaseIsSilent(t *testing.T) {
+	t.Parallel()
+	database := server.Start(t).Database(t)
+	p := server.NewProxy(t, database)
+	s := reopen(t, p.URL(), postgres.Options{})
+	held := p.Hold("SELECT head, control FROM log_head")
+	defer held.Release()
+	var asking errgroup.Group
+	asking.Go(func() error {
+		_, err := s.Snapshot(context.WithoutCancel(t.Context()))
+		return err
+	})
+	<-held.Reached()
+	p.Set(server.BlackHole)
+	defer p.Set(server.None)
+	began := time.Now()
+	require.NoError(t, s.Close())
+	require.Less(t, time.Since(began), 9*time.Second)
+	require.ErrorIs(t, asking.Wait(), store.ErrClosed)
+}
+
+// Sessions that began while the database was read-only stay so.
+func TestSessionsFromAReadOnlyTimeAreReplaced(t *testing.T) {
+	t.Parallel()
+	url := server.Start(t).Database(t)
+	s := reopen(t, url, postgres.Options{})
+	admin, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, admin.Close(context.WithoutCancel(t.Context()))) }()
+	say := func(sql string) {
+		_, err := admin.Exec(t.Context(), sql)
+		require.NoError(t, err)
+	}
+	say(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$`)
+	say(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+	id := note(1, "").ID
+	seen := func() error {
+		_, err := s.Seen(t.Context(), id, time.Now().Add(time.Hour))
+		return err
+	}
+	require.Eventually(t, func() bool {
+		var refused *pgconn.PgError
+		return errors.As(seen(), &refused) && refused.Code == "25006"
+	}, 10*time.Second, 10*time.Millisecond)
+	say(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET default_transaction_read_only', current_database()); END $$`)
+	_ = seen() // the connection of the time before may be left
+	require.NoError(t, seen())
+}
+
+// Whatever waits behind a commit that the database did not take in time has waited for it too.
+func TestNobodyWaitsForTheDatabaseAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	p := server.NewProxy(t, server.Start(t).Database(t))
+	const patience = time.Second
+	s := reopen(t, p.URL(), postgres.Options{CommitTimeout: patience})
+	p.Set(server.Reset)
+	began := time.Now()
+	var callers errgroup.Group
+	for caller := range 20 {
+		writes := make([]store.Write, 501) // two of them are more than one commit takes
+		for i := range writes {
+			writes[i].Event = note(caller, strconv.Itoa(i))
+		}
+		callers.Go(func() error {
+			for _, out := range s.Append(context.WithoutCancel(t.Context()), writes) {
+				if out.Err == nil {
+					return errors.New("acknowledged without a database")
+				}
+			}
+			return nil
+		})
+	}
+	require.NoError(t, callers.Wait())
+	require.Less(t, time.Since(began), 10*patience)
+	p.Set(server.None)
+	require.NoError(t, write(t, s, store.Write{Event: note(1, "after")}).Err)
+}
+
+// A session that begins later may be given a setting with which acknowledged events are lost.
+func TestCommitsStayDurable(t *testing.T) {
+	t.Parallel()
+	url := server.Start(t).Database(t)
+	s := reopen(t, url, postgres.Options{})
+	admin, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, admin.Close(context.WithoutCancel(t.Context()))) }()
+	_, err = admin.Exec(t.Context(), `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database()); END $$`)
+	require.NoError(t, err)
+	value, err := s.WriterSetting(t.Context(), "synchronous_commit")
+	require.NoError(t, err)
+	require.Equal(t, "on", value)
+}
