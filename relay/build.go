@@ -53,6 +53,7 @@ var (
 	_ handlers.Metrics   = (*metrics.Metrics)(nil)
 	_ outbox.Log         = (*embedded.Store)(nil)
 	_ outbox.Log         = (*postgres.Followed)(nil)
+	_ outbox.Log         = (*chain)(nil)
 	_ outbox.Index       = (*index.Index)(nil)
 	_ outbox.Access      = (*access.Policy)(nil)
 	_ outbox.Controls    = (*access.Cutter)(nil)
@@ -154,25 +155,25 @@ type parts struct {
 	metrics  *metrics.Metrics
 	purge    *purge
 	follower *outbox.Follower
-	history  history
+	history  *history
 	handlers *handlers.Handlers
 	conns    *conn.Server
 }
 
-// build wires a relay over s. name is that of this replica, start the log up to whose end
+// build wires a relay over s. name is that of this replica, h the log up to whose end
 // may holds.
-func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions, start store.LogInfo, name string, log *slog.Logger) *parts {
+func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions, h *history, name string, log *slog.Logger) *parts {
 	p := &parts{permissions: may, store: s, sessions: sessions(s), registry: registry.New(), index: index.New(), metrics: metrics.New()}
 	p.cut(access.CutterOptions{Connections: p.registry, Index: p.index, Metrics: p.metrics})
 	p.purge = newPurge(s, may.self, may.left, p.cutter, log)
 	may.left = nil
 	p.follower = outbox.New(outbox.Options{
-		Log: followed(s), Index: p.index, Access: p.policy, Controls: p.purge, Metrics: p.metrics, Now: time.Now, Logger: log, Start: start.Head,
+		Log: h.log, Index: p.index, Access: p.policy, Controls: p.purge, Metrics: p.metrics, Now: time.Now, Logger: log, Start: h.start.Head,
 		Readers: p.cutter, MaxLag: trustedFor(c), Letters: lettersOf(s), Replica: name,
 	})
 	p.policy.Trust(p.follower.Fresh)
 	may.progress = p.follower
-	p.history = history{log: s, epoch: start.Epoch, applied: p.follower.Applied}
+	p.history, h.applied = h, p.follower.Applied
 	p.handlers = handlers.New(handlers.Options{
 		Store: s, Index: p.index, Progress: p.follower,
 		Writing: p.policy, Reading: p.policy, Metrics: p.metrics,

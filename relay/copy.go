@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -32,6 +33,8 @@ type Copied struct{ Original, Copy transfer.Sum }
 type shared interface {
 	// Others returns how many sessions other processes have.
 	Others(ctx context.Context) (int, error)
+	// Copying returns how far a copy into the store is.
+	Copying(ctx context.Context) (store.Copying, error)
 }
 
 // CopyStore copies the store that from names, with the relay's own key, into the one
@@ -69,7 +72,9 @@ func CopyStore(ctx context.Context, from, to config.Config, log *slog.Logger, to
 }
 
 // copyAll copies the key and what the store holds. The key comes before the end, so that
-// no relay over a complete copy makes one.
+// no relay over a complete copy makes one. Begin leaves a mark at which relays refuse to
+// start, after they have become visible to alone. So a relay that started before the mark
+// was there is seen by a second look.
 func copyAll(ctx context.Context, from, to *copyable, told func(text string)) error {
 	for _, c := range []*copyable{from, to} {
 		if err := c.alone(ctx); err != nil {
@@ -82,7 +87,14 @@ func copyAll(ctx context.Context, from, to *copyable, told func(text string)) er
 	if err := transfer.Begin(ctx, from, to); err != nil {
 		return err
 	}
-	if err := to.take(ctx, from); err != nil {
+	err := to.alone(ctx)
+	if err == nil {
+		err = to.take(ctx, from)
+	}
+	if errors.Is(err, ErrServed) || errors.Is(err, ErrOtherKey) { // it has become a relay's
+		err = errors.Join(err, transfer.Withdraw(ctx, to))
+	}
+	if err != nil {
 		return err
 	}
 	return transfer.Copy(ctx, from, to, func(c transfer.Count) { told("copied " + c.String()) })
@@ -161,20 +173,27 @@ func (c *copyable) mayHave(ctx context.Context, from *copyable) error {
 	return err
 }
 
-// take writes the original's key, where it has one.
+// take writes the original's key, where it has one. ErrOtherKey when the target has got
+// another one meanwhile.
 func (c *copyable) take(ctx context.Context, from *copyable) error {
 	theirs, err := from.key(ctx)
-	if err != nil || theirs == "" {
+	if err != nil {
 		return err
 	}
 	safe, ok := c.store.(keySafe)
-	if !ok {
+	switch {
+	case theirs == "":
+		return c.mayHave(ctx, from)
+	case !ok:
 		return writeIdentity(filepath.Join(c.dir, identityFile), theirs)
 	}
 	draft, err := hex.DecodeString(theirs)
 	if err != nil {
 		return err
 	}
-	_, err = safe.RelayKey(ctx, draft)
+	kept, err := safe.RelayKey(ctx, draft)
+	if err == nil && !bytes.Equal(kept, draft) {
+		err = ErrOtherKey
+	}
 	return err
 }

@@ -31,11 +31,22 @@ func Settled(ctx context.Context, s store.Store, p interface {
 
 // WatchHistory blocks as a relay does that began with the log as it is now.
 func WatchHistory(ctx context.Context, s store.Store, applied func() store.Position) error {
-	info, err := s.Log(ctx)
+	_, watch, err := History(ctx, s, applied)
 	if err != nil {
 		return err
 	}
-	return history{log: s, epoch: info.Epoch, applied: applied}.watch(ctx)
+	return watch(ctx)
+}
+
+// History returns the log of s as a relay's follower reads it from now on, and what
+// watches it.
+func History(ctx context.Context, s store.Store, applied func() store.Position) (log outbox.Log, watch func(context.Context) error, err error) {
+	h, err := newHistory(ctx, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	h.applied = applied
+	return h.log, h.watch, nil
 }
 
 // OpenIdentity returns the secret key of a relay over s.

@@ -20,9 +20,22 @@ import (
 type told struct {
 	store.Store
 
-	mu   sync.Mutex // guards the fields below
-	info store.LogInfo
-	err  error
+	mu      sync.Mutex // guards the fields below
+	info    store.LogInfo
+	err     error
+	copying store.Copying
+}
+
+func (s *told) ReadLog(context.Context, store.Position, int) ([]store.Entry, error) {
+	return nil, store.ErrFloor
+}
+
+func (s *told) Others(context.Context) (int, error) { return 0, nil }
+
+func (s *told) Copying(context.Context) (store.Copying, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.copying, s.err
 }
 
 func (s *told) Log(context.Context) (store.LogInfo, error) {
@@ -85,6 +98,39 @@ func TestARelayEndsWhenItsLogWasTrimmedBeyondIt(t *testing.T) {
 		s.say(store.LogInfo{Epoch: "a", Head: 20, Floor: 9}, nil)
 		require.ErrorContains(t, g.Wait(), "trimmed")
 	})
+}
+
+// A copy sees which relays run; one that was cut off then is not seen, and comes back.
+func TestARelayEndsWhenACopyIntoItsStoreBegins(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		copying store.Copying
+		ends    bool
+	}{
+		"none":  {store.Copying{}, false},
+		"ended": {store.Copying{Token: "all", Done: true}, false},
+		"begun": {store.Copying{Token: "part"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &told{info: store.LogInfo{Epoch: "a", Head: 7}}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				var g errgroup.Group
+				g.Go(func() error { return relay.WatchHistory(ctx, s, func() store.Position { return 7 }) })
+				<-time.After(time.Minute)
+				s.mu.Lock()
+				s.copying = row.copying
+				s.mu.Unlock()
+				if err := g.Wait(); row.ends {
+					require.ErrorIs(t, err, store.ErrCopying)
+				} else {
+					require.NoError(t, err)
+				}
+			})
+		})
+	}
 }
 
 func TestReplicasEndWhenTheirDatabaseWasRestored(t *testing.T) {

@@ -63,11 +63,11 @@ func (r *Relay) open(ctx context.Context, s store.Store) (err error) {
 	if r.key, err = openIdentity(ctx, c.Data, s); err != nil {
 		return err
 	}
-	info, err := s.Log(ctx)
+	history, err := newHistory(ctx, s)
 	if err != nil {
-		return fmt.Errorf("read log: %w", err)
+		return err
 	}
-	may, err := newPermissions(ctx, c, r.key, s, r.log) // after Log: nothing up to Head is left out
+	may, err := newPermissions(ctx, c, r.key, s, r.log) // after the log: nothing up to its head is left out
 	if err != nil {
 		return fmt.Errorf("read permissions: %w", err)
 	}
@@ -78,7 +78,7 @@ func (r *Relay) open(ctx context.Context, s store.Store) (err error) {
 	r.warn(c)
 	r.config.Store(&c)
 	r.group = lifecycle.NewGroup(context.WithoutCancel(ctx))
-	r.parts = build(r.group, c, s, may, info, nodeName(c, listener.Addr().String()), r.log)
+	r.parts = build(r.group, c, s, may, history, nodeName(c, listener.Addr().String()), r.log)
 	r.mirrors = r.makeMirrors()
 	r.listener = r.parts.conns.Guard(listener, r.sockets(descriptors(), c.Network.MaxConnections))
 	r.server = newHTTP(web.New(r.webOptions()), c.Network, r.log)

@@ -84,13 +84,48 @@ var replicaMutants = []Mutant{
 	},
 	{
 		Name: "history-unwatched", Promise: "E3", Says: "After a restore a replica shows nobody what took the positions that it has applied.",
-		Edit:   Edit{"relay/history.go", "info.Epoch != h.epoch || info.Head < applied:", "info.Head < applied:"},
+		Edit:   Edit{"relay/history.go", "info.Epoch != h.start.Epoch || info.Head < applied:", "info.Head < applied:"},
 		Suites: in("relay", "TestARelayEndsWhenItsLogIsAnotherOne"),
 	},
 	{
 		Name: "rewind-unseen", Promise: "E3", Says: "After a failover that lost commits a replica shows nobody what took their positions.",
-		Edit:   Edit{"relay/history.go", "info.Epoch != h.epoch || info.Head < applied:", "info.Epoch != h.epoch || info.Head+applied < applied:"},
+		Edit:   Edit{"relay/history.go", "info.Epoch != h.start.Epoch || info.Head < applied:", "info.Epoch != h.start.Epoch || info.Head+applied < applied:"},
 		Suites: in("relay", "TestARelayEndsWhenItsLogIsAnotherOne"),
+	},
+	{
+		Name: "filled-again-unseen", Promise: "E3", Says: "After a crash that lost commits a replica shows nobody what took their positions, when the log has grown as far again.",
+		Edit:   Edit{"relay/chain.go", " || c.differs(linkOf(&page[0])) {", " {"},
+		Suites: in("relay", "TestALogThatWasFilledAgainIsAnotherOne", "TestAReplicaEndsWhenWhatItAppliedWasReplaced"),
+	},
+	{
+		Name: "filled-again-at-the-start-unseen", Promise: "E3", Says: "The row up to which a replica began is not looked at.",
+		Edit:   Edit{"relay/chain.go", "\tif err != nil && !errors.Is(err, store.ErrFloor) {\n\t\treturn fmt.Errorf(\"read log: %w\", err)\n\t}\n\tc.remember(page)\n", "\tif err != nil && !errors.Is(err, store.ErrFloor) {\n\t\treturn fmt.Errorf(\"read log: %w\", err)\n\t}\n\tc.remember(page[:0])\n"},
+		Suites: in("relay", "TestALogThatWasFilledAgainIsAnotherOne"),
+	},
+	{
+		Name: "lost-end-shown", Promise: "E3", Says: "The row from which a replica goes on is gone, and it waits for the next one.",
+		Edit:   Edit{"relay/chain.go", "if len(page) == 0 || page[0].Position != after || ", "if len(page) == 0 {\n\t\treturn nil, nil\n\t}\n\tif "},
+		Suites: in("relay", "TestALogThatWasFilledAgainIsAnotherOne"),
+	},
+	{
+		Name: "lost-control-row-unseen", Promise: "E3", Says: "A replica goes on with permissions that were lost, when other ones took their position.",
+		Edit:   Edit{"relay/chain.go", "copy(l.name[:], sum[:])", "copy(l.name[:], sum[:0])"},
+		Suites: in("relay", "TestALogThatWasFilledAgainIsAnotherOne"),
+	},
+	{
+		Name: "deferred-row-forgets", Promise: "E3", Says: "Who reads a row again forgets the one from which the log goes on.",
+		Edit:   Edit{"relay/chain.go", "if after != c.applied() {", "if after > c.applied() {"},
+		Suites: in("relay", "TestALogThatWasFilledAgainIsAnotherOne"),
+	},
+	{
+		Name: "damaged-row-is-another-history", Promise: "E3", Says: "A replica ends because of a control row that cannot be read any more.",
+		Edit:   Edit{"relay/chain.go", "return was.known && l.known && was.name != l.name", "return was.name != l.name"},
+		Suites: in("relay", "TestALogGoesOnFromARowThatHasChanged"),
+	},
+	{
+		Name: "trimmed-row-is-another-history", Promise: "E3", Says: "A replica that has applied all of a trimmed log reads no further.",
+		Edit:   Edit{"relay/chain.go", "\t\tif !errors.Is(err, store.ErrFloor) {\n\t\t\treturn nil, err\n", "\t\tif err != nil {\n\t\t\treturn nil, err\n"},
+		Suites: in("relay", "TestALogGoesOnFromARowThatHasChanged"),
 	},
 	{
 		Name: "pooler-unseen", Promise: "O19", Says: "Behind a pooler that drops parameters a stopped holder of a lock is waited for.",

@@ -48,6 +48,41 @@ var transferMutants = []Mutant{
 		Suites: in("relay/store/transfer", "TestCopyOfAnotherStoreIsNotContinued"),
 	},
 	{
+		Name: "copy-looks-once", Promise: "migrate copy", Says: "A relay that started just before the mark serves what is copied.",
+		Edit:   Edit{"relay/copy.go", "\terr := to.alone(ctx)\n\tif err == nil {\n\t\terr = to.take(ctx, from)\n\t}\n", "\terr := to.take(ctx, from)\n"},
+		Suites: in("relay", "TestARelayThatComesBeforeTheMarkOfACopyEndsTheCopy"),
+	},
+	{
+		Name: "copy-has-any-key", Promise: "migrate copy", Says: "A copy has the key that a relay made in the target, and ends well.",
+		Edit:   Edit{"relay/copy.go", "if err == nil && !bytes.Equal(kept, draft) {", "if err == nil && bytes.Equal(kept, nil) {"},
+		Suites: in("relay", "TestACopyHasTheKeyOfTheOriginalOrFails"),
+	},
+	{
+		Name: "copy-of-no-key-has-any", Promise: "migrate copy", Says: "A copy of a store without a key has the one that a relay made in the target.",
+		Edit:   Edit{"relay/copy.go", "\t\treturn c.mayHave(ctx, from)\n", "\t\treturn nil\n"},
+		Suites: in("relay", "TestACopyHasTheKeyOfTheOriginalOrFails"),
+	},
+	{
+		Name: "copy-leaves-its-mark", Promise: "migrate copy", Says: "A relay whose store a copy had to give up never starts again.",
+		Edit:   Edit{"relay/copy.go", "if errors.Is(err, ErrServed) || errors.Is(err, ErrOtherKey) {", "if errors.Is(err, ErrNoStore) {"},
+		Suites: in("relay", "TestARelayThatComesBeforeTheMarkOfACopyEndsTheCopy"),
+	},
+	{
+		Name: "half-a-copy-withdrawn", Promise: "migrate copy", Says: "A store with a part of another one is served.",
+		Edit:   Edit{"relay/store/transfer/transfer.go", "kept.Done || at.After != 0 || at.Kind != 0 {", "kept.Done {"},
+		Suites: in("relay/store/transfer", "TestWithdrawUndoesBeginAndNoMore"),
+	},
+	{
+		Name: "copy-under-a-relay", Promise: "migrate copy", Says: "A relay that a copy did not see serves what is copied.",
+		Edit:   Edit{"relay/history.go", "c.Token != \"\" && !c.Done {", "c.Token == \"\" && c.Done {"},
+		Suites: in("relay", "TestARelayEndsWhenACopyIntoItsStoreBegins"),
+	},
+	{
+		Name: "withdrawn-copy-refused", Promise: "migrate copy", Says: "A relay does not start although no copy is in its store.",
+		Edit:   Edit{"relay/store/copied.go", "withdraws := !c.After.Done && ", "withdraws := c.Before.Done && "},
+		Suites: in("relay/store/embedded", "TestStoreKeepsTheContract"),
+	},
+	{
 		Name: "copy-not-compared", Promise: "migrate copy", Says: "A copy that differs passes for one that does not.",
 		Edit:   Edit{"relay/store/transfer/sum.go", "\tif original != copied {\n", "\tif original.Events != copied.Events {\n"},
 		Suites: in("relay/store/transfer", "TestDifferencesAreFound"),

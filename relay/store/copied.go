@@ -27,6 +27,8 @@ var errCopied = errors.New("what is to be copied is malformed")
 // removes nothing, since it has done so where it comes from. Refused with ErrCopy when
 // Before is not what is kept, and when Before is zero in a store that has log rows. So a
 // copy that was interrupted at any moment goes on without a gap and without a repetition.
+// A Before with nothing beside it withdraws the copy, of which the caller knows that it has
+// written nothing: the store is one like any other again.
 type Copied struct {
 	Before, After Copying
 	Rows          []Entry // stored events and control rows; their positions are not looked at
@@ -113,7 +115,8 @@ func (m Mark) Fence(now time.Time) (stream fence.Stream, s fence.State, err erro
 
 // validate returns an error for what no store holds.
 func (c *Copied) validate() error {
-	if c.After.Token == "" || c.Before.Done {
+	withdraws := !c.After.Done && c.Before.Token != "" && len(c.Rows)+len(c.Marks) == 0
+	if c.Before.Done || c.After.Token == "" && !withdraws {
 		return errCopied
 	}
 	for i := range c.Rows {

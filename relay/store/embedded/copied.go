@@ -121,7 +121,7 @@ func appendCopying(dst []byte, c store.Copying) []byte {
 }
 
 func parseCopying(value []byte) (c store.Copying, err error) {
-	if len(value) < 2 || value[0] > 1 {
+	if len(value) == 0 || value[0] > 1 {
 		return c, fmt.Errorf("progress of a copy: %w", errCorrupt)
 	}
 	return store.Copying{Done: value[0] == 1, Token: string(value[1:])}, nil
@@ -134,7 +134,7 @@ func refuseCopying(e *engine) error {
 		return err
 	}
 	c, err := parseCopying(value)
-	if err == nil && !c.Done {
+	if err == nil && c.Token != "" && !c.Done {
 		err = store.ErrCopying
 	}
 	return err

@@ -146,6 +146,16 @@ var copiedCases = map[string]func(t *testing.T, s *subject){
 		s.holds(n[1], n[0])
 		require.Len(t, s.log(), 2)
 	},
+	"a copy that is withdrawn was never begun": func(t *testing.T, s *subject) {
+		n, one := notes(0, 2), store.Copying{Token: "one"}
+		s.copy(store.Copying{}, one, nil, nil)
+		s.copy(one, store.Copying{}, nil, nil)
+		require.Equal(t, store.Copying{}, s.copying())
+		again := store.Write{Copied: &store.Copied{Before: one}}
+		require.ErrorIs(t, s.write(again).Err, store.ErrCopy)
+		s.copy(store.Copying{}, one, []store.Entry{stored(5, n[0])}, nil)
+		require.Equal(t, one, s.copying())
+	},
 	"a copy begins in an empty store only": func(t *testing.T, s *subject) {
 		n := notes(0, 2)
 		s.put(n[0])
@@ -158,6 +168,8 @@ var copiedCases = map[string]func(t *testing.T, s *subject){
 		after := store.Copying{Token: "x"}
 		for name, c := range map[string]store.Copied{
 			"no token":           {},
+			"an end of nothing":  {Before: store.Copying{Token: "x"}, After: store.Copying{Done: true}},
+			"rows without token": {Before: store.Copying{Token: "x"}, Rows: []store.Entry{stored(1, notes(0, 1)[0])}},
 			"after the end":      {Before: store.Copying{Token: "x", Done: true}, After: after},
 			"a void":             {After: after, Rows: []store.Entry{{Type: store.EntryVoid}}},
 			"an event without":   {After: after, Rows: []store.Entry{{Type: store.EntryEvent}}},

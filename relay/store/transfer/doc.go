@@ -11,7 +11,8 @@
 // A part is written in one commit with the progress, which names the original by its
 // epoch. Copy goes on where the last commit ended, after a kill at any moment too; only
 // an empty store can be begun with, and nothing but the same original goes on with it.
-// Until the end is written the stores refuse to be opened for serving.
+// Until the end is written the stores refuse to be opened for serving. What Begin did to
+// an empty store Withdraw undoes, as long as nothing was copied.
 //
 // At the end both stores are read whole and their Sums compared. Neither may be written
 // by others meanwhile; the sums show it if one was. Nothing here starts a goroutine.

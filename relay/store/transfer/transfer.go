@@ -62,6 +62,28 @@ func Begin(ctx context.Context, from Source, to Target) error {
 	return err
 }
 
+// Withdraw undoes Begin: to is no copy any more and can be opened for serving. Where
+// something was copied already it does nothing.
+func Withdraw(ctx context.Context, to Target) error {
+	kept, err := to.Copying(ctx)
+	if err != nil {
+		return fmt.Errorf("read the target: %w", err)
+	}
+	var at progress
+	if kept.Token != "" {
+		if err := json.Unmarshal([]byte(kept.Token), &at); err != nil {
+			return fmt.Errorf("progress of the copy: %w", err)
+		}
+	}
+	if kept.Token == "" || kept.Done || at.After != 0 || at.Kind != 0 {
+		return nil
+	}
+	if out := to.Append(ctx, []store.Write{{Copied: &store.Copied{Before: kept}}}); out[0].Err != nil {
+		return fmt.Errorf("withdraw the copy: %w", out[0].Err)
+	}
+	return nil
+}
+
 // Copy copies what is missing in to, and blocks until that is durable. It may be called
 // again after any error. told, unless it is nil, is called after each commit.
 func Copy(ctx context.Context, from Source, to Target, told func(Count)) error {

@@ -171,6 +171,37 @@ func TestCopyOfAnotherStoreIsNotContinued(t *testing.T) {
 	}
 }
 
+func TestWithdrawUndoesBeginAndNoMore(t *testing.T) {
+	t.Parallel()
+	from, to := source(t), storetest.NewFake(now)
+	require.NoError(t, transfer.Withdraw(t.Context(), to), "of none")
+	require.NoError(t, transfer.Begin(t.Context(), from, to))
+	require.NoError(t, transfer.Withdraw(t.Context(), to))
+	c, err := to.Copying(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, store.Copying{}, c)
+
+	require.NoError(t, transfer.Begin(t.Context(), renamed{from}, to), "another one can begin")
+	require.NoError(t, transfer.Withdraw(t.Context(), to))
+	marked := storetest.NewFake(now) // its marks are all that it holds
+	marked.Append(t.Context(), []store.Write{{Ban: []string{note(1).ID}}})
+	for _, from := range []*storetest.Fake{from, marked} {
+		half := &mortal{Fake: storetest.NewFake(now), left: 3}
+		require.ErrorIs(t, transfer.Copy(t.Context(), from, half, nil), errDied)
+		begun, err := half.Copying(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, transfer.Withdraw(t.Context(), half))
+		kept, err := half.Copying(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, begun, kept, "something was copied")
+	}
+	require.NoError(t, transfer.Copy(t.Context(), from, to, nil))
+	require.NoError(t, transfer.Withdraw(t.Context(), to))
+	c, err = to.Copying(t.Context())
+	require.NoError(t, err)
+	require.True(t, c.Done)
+}
+
 func TestDifferencesAreFound(t *testing.T) {
 	t.Parallel()
 	from := source(t)
