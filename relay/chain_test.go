@@ -3,6 +3,7 @@ package relay_test
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -224,4 +225,38 @@ func TestAReplicaEndsWhenWhatItAppliedWasReplaced(t *testing.T) {
 	for err == nil { // its subscription is ended, and then it is cut
 		_, err = reader.Next(t.Context())
 	}
+}
+
+// The settings are refused at a start, but can be made while a relay runs.
+func TestCommitsThatACrashLostAreNoticed(t *testing.T) {
+	t.Parallel()
+	server := postgres.Start(t)
+	if !server.Own() {
+		t.Skip("the database is not this test's to kill")
+	}
+	r := read(t, server, draft(storetest.Draft{Kind: 1, At: 1}))
+	r.all()
+	change(t, r.database, "CHECKPOINT")
+	change(t, r.database, "ALTER SYSTEM SET wal_writer_delay = '10s'")
+	change(t, r.database, "ALTER SYSTEM SET synchronous_commit = off")
+	change(t, r.database, "SELECT pg_reload_conf()")
+	until(t, func() bool {
+		return rows(t, r.database, "SELECT count(*) FROM pg_settings WHERE name = 'synchronous_commit' AND setting = 'off'") == 1
+	})
+	for lost := false; !lost; { // unless the database has written them just then
+		r.put(draft(storetest.Draft{Key: 1, Kind: 1, At: int64(r.applied)}))
+		until(t, func() bool { n, err := r.step(); return err == nil && n == 0 }) // by a new connection
+		server.Kill()
+		server.Restart(t)
+		lost = rows(t, r.database, "SELECT head FROM log_head") < int(r.applied)
+	}
+	for i := range 4 {
+		r.put(draft(storetest.Draft{Key: 2, Kind: 1, At: int64(i)}))
+	}
+	require.Greater(t, rows(t, r.database, "SELECT head FROM log_head"), int(r.applied), "it looks as if it had grown")
+	until(t, func() bool {
+		n, err := r.step()
+		require.Zero(t, n)
+		return err != nil && strings.Contains(err.Error(), "another history")
+	})
 }
