@@ -2,7 +2,6 @@
 
 GO      ?= go
 BIN     := bin/fencepost
-DATA    ?= ./data
 COUNT   ?= 1
 FUZZTIME ?= 20s
 MUTANTS ?= all
@@ -39,7 +38,7 @@ help: ## list the targets
 
 .PHONY: run build
 run: build ## start a relay on port 7447, data in ./data (DATA=)
-	@exec $(BIN) serve --data $(DATA)
+	@exec $(BIN) serve $(if $(DATA),--data $(DATA))
 
 build: ## build bin/fencepost, with libsecp256k1 where a C compiler exists
 	$(GO) build $(RELEASE) -o $(BIN) ./cmd/fencepost

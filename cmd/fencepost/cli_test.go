@@ -72,6 +72,28 @@ func TestConfigPrint(t *testing.T) {
 	require.Equal(t, r, main.Run(t.Context(), nil, "config", "print", "--config", again), "what is printed can be read")
 }
 
+func TestAFolderIsNotIgnoredForADatabase(t *testing.T) {
+	t.Parallel()
+	const url = "postgres://nobody@127.0.0.1:1/none"
+	file := filepath.Join(t.TempDir(), "fencepost.toml")
+	require.NoError(t, os.WriteFile(file, []byte("[store.postgres]\nurl = \""+url+"\"\n"), 0o600))
+	dir := filepath.Join(t.TempDir(), "data")
+	for _, command := range [][]string{
+		{"serve", "--listen", "127.0.0.1:0"},
+		{"import", "-"}, {"export"}, {"sync", "ws://127.0.0.1:1"}, {"config", "print"},
+	} {
+		for _, said := range [][]string{{"FENCEPOST_STORE_POSTGRES_URL=" + url}, {"FENCEPOST_CONFIG=" + file}} {
+			r := main.RunWith(t.Context(), strings.NewReader(""), said, append(command, "--data", dir)...)
+			require.Equal(t, 1, r.Code, command)
+			require.Equal(t, "fencepost: --data DIR is for the embedded store; store.postgres.url (FENCEPOST_STORE_POSTGRES_URL) is set: use one of them\n", r.Stderr)
+			require.Empty(t, r.Stdout)
+			require.NoDirExists(t, dir)
+		}
+	}
+	r := main.RunWith(t.Context(), nil, []string{"FENCEPOST_STORE_POSTGRES_URL=" + url, "FENCEPOST_DATA=" + dir}, "config", "print")
+	require.Zero(t, r.Code, "what is only configured may stay: %s", r.Stderr)
+}
+
 func TestProblemsOfTheConfigurationAreReportedTogether(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "fencepost.toml")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,10 +13,14 @@ import (
 // settings are the flags that lead to a configuration.
 type settings struct {
 	Config string `help:"Configuration file (TOML). Default: $$FENCEPOST_CONFIG, or none." placeholder:"FILE"`
-	Data   string `help:"Data folder, instead of the configured one." placeholder:"DIR"`
+	Data   string `help:"Data folder of the embedded store, instead of the configured one." placeholder:"DIR"`
 }
 
-// load reads the configuration; flags win over the environment and the file.
+// errTwoStores refuses a folder beside a database: it would hold nothing.
+var errTwoStores = errors.New("--data DIR is for the embedded store; store.postgres.url (FENCEPOST_STORE_POSTGRES_URL) is set: use one of them")
+
+// load reads the configuration; flags win over the environment and the file. A data
+// folder that is asked for while a database is configured is an error.
 func (s settings) load(p *process, overrides ...func(*config.Config)) (config.Config, error) {
 	file := s.Config
 	if file == "" {
@@ -27,6 +32,9 @@ func (s settings) load(p *process, overrides ...func(*config.Config)) (config.Co
 	c, err := config.Load(file, p.environ, overrides...)
 	if err != nil {
 		return c, fmt.Errorf("configuration: %w", err)
+	}
+	if s.Data != "" && c.Store.Postgres.URL != "" {
+		return c, errTwoStores
 	}
 	return c, nil
 }

@@ -56,9 +56,10 @@ func newReplica(t testing.TB, o Options, number int) *Replica {
 	address := l.Addr().String()
 	r.URL = "ws://" + address
 	r.Data = filepath.Join(t.TempDir(), "data")
-	r.args = []string{"serve", "--listen", address, "--data", r.Data}
+	r.args = []string{"serve", "--listen", address}
 	r.env = append([]string{
 		"FENCEPOST_STORE_POSTGRES_URL=" + database,
+		"FENCEPOST_DATA=" + r.Data,
 		"FENCEPOST_NETWORK_MAX_CONNECTIONS_PER_ADDRESS=0",
 		"FENCEPOST_SUBSCRIPTIONS_MAX_LIMIT=0",
 		"FENCEPOST_SUBSCRIPTIONS_MAX_TOTAL=0",
