@@ -5,7 +5,7 @@
 // same message, which is constant in this program (its attributes are not looked at), the
 // first is handed on at once. What comes within the time after it is counted, and when the
 // time is over the newest of these is handed on, with how many others were left out before
-// it ("left_out"). So there is one line of a kind in that time, whoever causes them, and
+// it ("left_out", when there are any). So there is one line of a kind in that time, whoever causes them, and
 // the end of a flood is told as well. Records below WARN pass.
 //
 // It has no goroutine: a held record is handed on by a timer, so a process that ends

@@ -93,7 +93,9 @@ func (h *held) over(k kind) {
 	if w.came == 0 {
 		return
 	}
-	w.newest.AddAttrs(slog.Int("left_out", w.came-1))
+	if w.came > 1 {
+		w.newest.AddAttrs(slog.Int("left_out", w.came-1))
+	}
 	_ = w.tell(w.newest) // as slog.Logger does, which has nobody to tell
 }
 

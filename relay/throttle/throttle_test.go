@@ -89,6 +89,19 @@ func TestOneKindDoesNotHoldAnother(t *testing.T) {
 	})
 }
 
+func TestALineThatLeavesNothingOutSaysNothingOfIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		log := slog.New(throttle.New(text(&b), 5*time.Second))
+		log.Warn("away", "n", 1)
+		log.Warn("away", "n", 2)
+		<-time.After(5 * time.Second)
+		synctest.Wait()
+		require.Equal(t, []string{"level=WARN msg=away n=1", "level=WARN msg=away n=2"}, lines(&b))
+	})
+}
+
 // The line that tells of the others is the newest one, as its own logger writes it.
 func TestDerivedLoggersShareTheLimit(t *testing.T) {
 	t.Parallel()
