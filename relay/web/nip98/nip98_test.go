@@ -168,6 +168,10 @@ func TestURLsAreComparedInOneForm(t *testing.T) {
 		{"http://a.b:8080", "/", "ws://a.b:8080", true},
 		{"http://[::1]:7447/", "/", "ws://[::1]:7447", true},
 		{"https://a.b/x?q=1", "/x?q=1", "https://a.b/other", true},
+		{"https://a.b/api/presence?pubkeys=A,B", "/api/presence?pubkeys=A,B", "wss://a.b", true},
+		{"https://a.b/api/presence?pubkeys=A%2CB", "/api/presence?pubkeys=A,B", "wss://a.b", false},
+		{"https://a.b/api/presence?pubkeys=B,A", "/api/presence?pubkeys=A,B", "wss://a.b", false},
+		{"https://a.b/api/presence", "/api/presence?pubkeys=A,B", "wss://a.b", false},
 		{"https://a.b/x", "/x?q=1", "https://a.b", false},
 		{"https://a.b/x?q=1", "/x", "https://a.b", false},
 		{"https://a.b/x?b=2&a=1", "/x?a=1&b=2", "https://a.b", false},
@@ -220,6 +224,7 @@ func TestATokenIsGoodOnceWithinItsWindow(t *testing.T) {
 					requireRefused(t, fresh, http.StatusUnauthorized, "60 seconds")
 				case used:
 					requireRefused(t, err, http.StatusUnauthorized, "used before")
+					require.ErrorContains(t, err, "nonce")
 					require.NoError(t, fresh)
 				default:
 					require.NoError(t, err)

@@ -102,7 +102,7 @@ func (v *Verifier) use(ctx context.Context, e *wire.Event) error {
 	case err != nil:
 		return &Refusal{Status: http.StatusServiceUnavailable, Reason: wire.Because(wire.Failed, "tokens cannot be checked now")}
 	case !first:
-		return invalid("the token was used before")
+		return invalid("the token was used before; equal requests of one second need a tag that tells them apart, such as a nonce")
 	}
 	return nil
 }
