@@ -8,12 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
-
-	"fencepost/relay/client"
-	"fencepost/relay/web/nip98"
 )
 
 // adminCommand calls one method of a relay's management API (NIP-86).
@@ -24,11 +20,7 @@ type adminCommand struct {
 	Params []string `arg:"" optional:"" help:"Its parameters: numbers, an npub, text, or JSON."`
 }
 
-const (
-	adminTimeout = 30 * time.Second
-	// maxResult bounds what is read of an answer, in bytes.
-	maxResult = 64 << 20
-)
+const adminTimeout = 30 * time.Second
 
 // Run signs the call (NIP-98), posts it and prints the result: text as it is, the
 // elements of a list one a line, anything else as JSON.
@@ -57,7 +49,12 @@ func (c *adminCommand) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Method, err)
 	}
-	result, err := call(ctx, key, address, body)
+	r := signedRequest{method: http.MethodPost, url: address, contentType: "application/nostr+json+rpc", body: body}
+	answer, err := r.send(ctx, key)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Method, err)
+	}
+	result, err := readAnswer(answer.status, answer.body)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Method, err)
 	}
@@ -80,26 +77,6 @@ func (c *adminCommand) spoken() (method string, params []string, err error) {
 	}
 }
 
-// httpURL returns where a relay at a WebSocket URL is managed: the same place.
-func httpURL(address string) (string, error) {
-	u, err := url.Parse(address)
-	if err == nil {
-		switch u.Scheme {
-		case "ws":
-			u.Scheme = "http"
-		case "wss":
-			u.Scheme = "https"
-		case "http", "https":
-		default:
-			err = errors.New("unknown scheme")
-		}
-	}
-	if err != nil || u.Host == "" {
-		return "", fmt.Errorf("%q is not a ws://, wss://, http:// or https:// URL", address)
-	}
-	return u.String(), nil
-}
-
 // param returns what an argument stands for: a number of up to ten digits and what
 // is JSON in quotes, brackets or braces is itself, an npub a public key, anything
 // else text. Ten digits, because keys and ids may happen to have no letter.
@@ -110,40 +87,6 @@ func param(s string) any {
 		return json.RawMessage(s)
 	}
 	return publicKey(s)
-}
-
-// call posts one call and returns its result. A relay that is just being started is
-// given a moment.
-func call(ctx context.Context, key, address string, body []byte) (result json.RawMessage, err error) {
-	// A token is for one URL, so a redirection is not followed.
-	caller := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	defer caller.CloseIdleConnections()
-	var answer *http.Response
-	err = onceListening(ctx, func(ctx context.Context) error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
-		if err != nil {
-			return err
-		}
-		request.Header.Set("Content-Type", "application/nostr+json+rpc")
-		// A relay that has just started takes no token of this second.
-		authorization, err := nip98.Header(key, http.MethodPost, address, body, time.Now().Add(time.Second))
-		if err != nil {
-			return err
-		}
-		request.Header.Set("Authorization", authorization)
-		if answer, err = caller.Do(request); err != nil {
-			return &client.Unreachable{URL: address, Err: err}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(io.LimitReader(answer.Body, maxResult))
-	if err = errors.Join(err, answer.Body.Close()); err != nil {
-		return nil, fmt.Errorf("read the answer: %w", err)
-	}
-	return readAnswer(answer.Status, data)
 }
 
 // readAnswer returns the result in an answer, or its error.

@@ -37,6 +37,7 @@ type commands struct {
 	Sync      syncCommand      `cmd:"" help:"Make the store and another relay alike, once (NIP-77)."`
 	Migrate   migrateCommand   `cmd:"" help:"Show or change the schema of the database (PostgreSQL)."`
 	Admin     adminCommand     `cmd:"" help:"Manage a relay as its operator (NIP-86)."`
+	Call      callCommand      `cmd:"" help:"Make one HTTP call that is signed with a key (NIP-98)."`
 	Key       keyCommand       `cmd:"" help:"Make or show a key."`
 	Config    configCommand    `cmd:"" help:"Show the configuration."`
 	Race      raceCommand      `cmd:"" help:"Let a storm loose on a relay and count the frames that should not be."`

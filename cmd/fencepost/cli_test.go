@@ -80,7 +80,10 @@ func TestAFolderIsNotIgnoredForADatabase(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	for _, command := range [][]string{
 		{"serve", "--listen", "127.0.0.1:0"},
-		{"import", "-"}, {"export"}, {"sync", "ws://127.0.0.1:1"}, {"config", "print"},
+		{"import", "-"},
+		{"export"},
+		{"sync", "ws://127.0.0.1:1"},
+		{"config", "print"},
 	} {
 		for _, said := range [][]string{{"FENCEPOST_STORE_POSTGRES_URL=" + url}, {"FENCEPOST_CONFIG=" + file}} {
 			r := main.RunWith(t.Context(), strings.NewReader(""), said, append(command, "--data", dir)...)

@@ -1,0 +1,106 @@
+package main_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	main "fencepost/cmd/fencepost"
+	"fencepost/relay/web/nip98"
+)
+
+const otherPublic = "c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5"
+
+func TestCallAsksARelayForPresence(t *testing.T) {
+	t.Parallel()
+	url := startRelay(t)
+	for range 2 { // equal calls of one second are two
+		r := main.RunWith(t.Context(), nil, withSecret, "call", "get", url+"/api/presence?pubkeys="+publicHex+","+otherPublic)
+		require.Zero(t, r.Code, r.Stderr)
+		require.Contains(t, r.Stdout, publicHex)
+		require.Contains(t, r.Stdout, otherPublic)
+		require.True(t, json.Valid([]byte(r.Stdout)), r.Stdout)
+		require.Equal(t, 1, strings.Count(r.Stdout, "\n"), r.Stdout)
+	}
+}
+
+func TestCallPublishesUnderAFence(t *testing.T) {
+	t.Parallel()
+	url := startRelay(t)
+	file := filepath.Join(t.TempDir(), "owner.key")
+	require.NoError(t, os.WriteFile(file, []byte(secretHex), 0o600))
+	call := func(args ...string) main.Result {
+		return main.Run(t.Context(), nil, append([]string{"call", "--key", file}, args...)...)
+	}
+	claimed := call("POST", url+"/api/publishers/feed/fence", `{"expected_token":"","new_token":"0123456789abcdef","active":true,"lease_seconds":30}`)
+	require.Zero(t, claimed.Code, claimed.Stderr)
+	event := string(signedAt(t, 1, time.Now().Unix(), "from the feed").Raw())
+	frame := `{"token":"0123456789abcdef","event":` + event + `}`
+	require.NotContains(t, call("POST", url+"/api/publishers/feed/frames", frame).Stdout, `"duplicate":true`)
+	again := call("POST", url+"/api/publishers/feed/frames", frame)
+	require.Zero(t, again.Code, again.Stderr)
+	require.Contains(t, again.Stdout, `"duplicate":true`)
+
+	taken := call("POST", url+"/api/publishers/feed/fence", `{"expected_token":"","new_token":"another-token-of-another","active":true,"lease_seconds":30}`)
+	require.Equal(t, 1, taken.Code)
+	require.Contains(t, taken.Stdout, "ABORTED", "what the relay says is printed")
+	require.Equal(t, "fencepost: the relay answers 409 Conflict\n", taken.Stderr)
+}
+
+func TestCallSendsWhatItSigned(t *testing.T) {
+	t.Parallel()
+	var server *httptest.Server
+	v := nip98.New(nip98.Options{
+		Now: time.Now, Ledger: nip98.NewMemory(100, time.Now),
+		Bases: func(*http.Request) []string { return []string{server.URL} },
+	})
+	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the client is gone
+		}
+		who, err := v.Verify(r, body, nil)
+		switch {
+		case err != nil || who != publicHex:
+			http.Error(w, "", http.StatusUnauthorized)
+		case r.URL.Path == "/moved":
+			http.Redirect(w, r, "/", http.StatusTemporaryRedirect)
+		case r.URL.Path == "/empty":
+			w.WriteHeader(http.StatusNoContent)
+		default:
+			_, _ = io.WriteString(w, r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Content-Type")+" "+string(body)) // the client tells what it read
+		}
+	}))
+	t.Cleanup(server.Close)
+	url := server.URL
+	for _, row := range []struct {
+		args           []string
+		code           int
+		stdout, stderr string
+	}{
+		{[]string{"GET", url + "/x?a=1&b=%20,%2C#part"}, 0, "GET /x?a=1&b=%20,%2C  \n", ""},
+		{[]string{"post", strings.Replace(url, "http", "ws", 1), `{"a": 1}`}, 0, "POST / application/json {\"a\": 1}\n", ""},
+		{[]string{"DELETE", url + "/x"}, 0, "DELETE /x  \n", ""},
+		{[]string{"GET", url + "/empty"}, 0, "", ""},
+		{[]string{"GET", url + "/moved"}, 1, "", "fencepost: the relay answers 307 Temporary Redirect\n"},
+		{[]string{"GET", strings.Replace(url, "127.0.0.1", "localhost", 1)}, 1, "\n", "fencepost: the relay answers 401 Unauthorized\n"},
+		{[]string{"GET", "relay.example"}, 1, "", "fencepost: \"relay.example\" is not a ws://, wss://, http:// or https:// URL\n"},
+		{[]string{"GET", "ws://127.0.0.1:1"}, 1, "", "connection refused\n"},
+	} {
+		r := main.RunWith(t.Context(), nil, withSecret, append([]string{"call"}, row.args...)...)
+		require.Equal(t, row.code, r.Code, "%v: %s", row.args, r.Stderr)
+		if row.args[1] != url+"/moved" {
+			require.Equal(t, row.stdout, r.Stdout)
+		}
+		require.True(t, strings.HasSuffix(r.Stderr, row.stderr), r.Stderr)
+	}
+	require.Contains(t, main.Run(t.Context(), nil, "call", "GET", url).Stderr, "a secret key is needed")
+}
