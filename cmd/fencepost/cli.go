@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -50,7 +51,10 @@ type commands struct {
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, p *process) int {
 	if len(args) == 0 {
-		args = []string{"--help"}
+		args = []string{"help"}
+	}
+	if args[0] == "help" { // or help COMMAND
+		args = append(slices.Clone(args[1:]), "--help")
 	}
 	exited := false
 	parser, err := kong.New(&commands{},

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	main "fencepost/cmd/fencepost"
+	"fencepost/relay/config"
 )
 
 func TestCommandLine(t *testing.T) {
@@ -21,6 +22,9 @@ func TestCommandLine(t *testing.T) {
 	}{
 		{"nothing prints help", nil, 0, "Usage: fencepost <command>", ""},
 		{"help", []string{"--help"}, 0, "serve", ""},
+		{"help without dashes", []string{"help"}, 0, "Usage: fencepost <command>", ""},
+		{"help about a command", []string{"help", "import"}, 0, "standard input", ""},
+		{"help about what is none", []string{"help", "frobnicate"}, 2, "", "unexpected argument frobnicate"},
 		{"help of a command", []string{"import", "--help"}, 0, "standard input", ""},
 		{"unknown command", []string{"frobnicate"}, 2, "", "unexpected argument frobnicate"},
 		{"unknown flag", []string{"serve", "--bogus"}, 2, "", "unknown flag --bogus"},
@@ -70,6 +74,19 @@ func TestConfigPrint(t *testing.T) {
 	again := filepath.Join(t.TempDir(), "printed.toml")
 	require.NoError(t, os.WriteFile(again, []byte(r.Stdout), 0o600))
 	require.Equal(t, r, main.Run(t.Context(), nil, "config", "print", "--config", again), "what is printed can be read")
+}
+
+func TestAFolderInUseIsRefusedWithWhatToDo(t *testing.T) {
+	t.Parallel()
+	var dir string
+	startRelay(t, func(c *config.Config) { dir = c.Data })
+	for _, command := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"import", "-"}, {"export"}} {
+		r := main.Run(t.Context(), strings.NewReader(""), append(command, "--data", dir)...)
+		require.Equal(t, 1, r.Code, command)
+		require.Contains(t, r.Stderr, dir)
+		require.Contains(t, r.Stderr, "in use by another process")
+		require.Contains(t, r.Stderr, "stop the relay that runs on it first")
+	}
 }
 
 func TestAFolderIsNotIgnoredForADatabase(t *testing.T) {

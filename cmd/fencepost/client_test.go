@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nbd-wtf/go-nostr/nip19"
 	"github.com/stretchr/testify/require"
 
 	main "fencepost/cmd/fencepost"
@@ -52,6 +53,12 @@ func TestPublishAndSubscribe(t *testing.T) {
 	stored := main.Run(t.Context(), strings.NewReader(""), "subscribe", "--stored", url, `{"#t":["demo"]}`)
 	require.Zero(t, stored.Code, stored.Stderr)
 	require.Equal(t, got.Stdout, stored.Stdout)
+
+	npub, err := nip19.EncodePublicKey(publicHex)
+	require.NoError(t, err)
+	got = main.Run(t.Context(), nil, "publish", url, "to whom", "--tag", "p,"+npub+",ws://x", "--tag", "t,"+npub)
+	require.Zero(t, got.Code, got.Stderr)
+	require.Contains(t, got.Stdout, `["p","`+publicHex+`","ws://x"],["t","`+npub+`"]`)
 
 	none := main.Run(t.Context(), strings.NewReader(""), "subscribe", "--stored", url, `{"#t":["other"]}`)
 	require.Empty(t, none.Stdout)

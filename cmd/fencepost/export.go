@@ -85,10 +85,15 @@ func place(cfg config.Config) string {
 func openStore(ctx context.Context, cfg config.Config, p *process) (store.Store, error) {
 	var level slog.LevelVar
 	s, err := relay.OpenStore(ctx, cfg, newLogger(p.stderr, cfg.Log, &level))
+	return s, advise(err)
+}
+
+// advise adds to an error about a store what to do about it.
+func advise(err error) error {
 	if errors.Is(err, store.ErrInUse) {
-		return nil, fmt.Errorf("%w: stop the relay that runs on it first", err)
+		return fmt.Errorf("%w: stop the relay that runs on it first", err)
 	}
-	return s, err
+	return err
 }
 
 func export(ctx context.Context, s store.Store, filters []*wire.Filter, w io.Writer) (err error) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -10,7 +9,6 @@ import (
 
 	"fencepost/relay"
 	"fencepost/relay/config"
-	"fencepost/relay/store"
 )
 
 // migrateCopyCommand moves a store from a data folder into a database, or back.
@@ -45,10 +43,8 @@ func (c *migrateCopyCommand) Run(ctx context.Context, p *process) error {
 		return nil
 	case ctx.Err() != nil:
 		err = fmt.Errorf("%w; the same command goes on", context.Cause(ctx))
-	case errors.Is(err, store.ErrInUse):
-		err = fmt.Errorf("%w: stop the relay that runs on it first", err)
 	}
-	return fmt.Errorf("migrate: %w", err)
+	return fmt.Errorf("migrate: %w", advise(err))
 }
 
 // load returns the configuration with the store that name says.

@@ -19,7 +19,7 @@ type publishCommand struct {
 	URL     string   `arg:"" help:"The relay: ws:// or wss://."`
 	Content string   `arg:"" help:"The event's content."`
 	Kind    int      `default:"1" help:"Its kind."`
-	Tag     []string `sep:"none" help:"One tag, its elements separated by commas; may be repeated." placeholder:"NAME,VALUE,..."`
+	Tag     []string `sep:"none" help:"One tag, its elements separated by commas; may be repeated. The key of a p tag may be an npub." placeholder:"NAME,VALUE,..."`
 }
 
 // publishTimeout is how long the relay may take to answer.
@@ -66,7 +66,11 @@ func (c *publishCommand) sign(p *process) (ev *wire.Event, key string, err error
 	}
 	draft := nostr.Event{Kind: c.Kind, Content: c.Content, CreatedAt: nostr.Now()}
 	for _, tag := range c.Tag {
-		draft.Tags = append(draft.Tags, strings.Split(tag, ","))
+		elements := strings.Split(tag, ",")
+		if len(elements) > 1 && (elements[0] == "p" || elements[0] == "P") {
+			elements[1] = publicKey(elements[1])
+		}
+		draft.Tags = append(draft.Tags, elements)
 	}
 	if err := draft.Sign(key); err != nil {
 		return nil, "", fmt.Errorf("sign: %w", err)

@@ -74,7 +74,7 @@ func (s *server) start(ctx context.Context, cfg config.Config) (err error) {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return err
+	return advise(err)
 }
 
 func (s *server) run(ctx context.Context, signals <-chan os.Signal) error {
