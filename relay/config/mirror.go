@@ -118,7 +118,7 @@ func among(s string, words []string) string {
 
 // writeMirrors writes what mirrors reads back.
 func (c Config) writeMirrors(w io.Writer) {
-	fmt.Fprint(w, "\n# Other relays that this one is kept alike, each a table:\n"+
+	fmt.Fprint(w, "\n# Other relays that this one is kept alike, each a table (a change needs a restart):\n"+
 		"#   [[mirror]]\n#   url = \"wss://relay.example.com\"\n"+
 		"#   filter = '{\"kinds\":[0,3,10002]}'  # everything when it is missing\n"+
 		"#   direction = \"down\"  # from there to here; up: from here to there; both\n"+

@@ -39,6 +39,7 @@ start = "2026-01-31T00:00:00Z"
 	require.EqualValues(t, 1769817600, c.Mirrors[1].Since.Unix())
 	var out bytes.Buffer
 	require.NoError(t, c.WriteTOML(&out))
+	require.Contains(t, out.String(), "each a table (a change needs a restart)")
 	again, err := loadText(t, out.String())
 	require.NoError(t, err)
 	require.Equal(t, c, again)
