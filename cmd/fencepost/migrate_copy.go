@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -43,6 +44,8 @@ func (c *migrateCopyCommand) Run(ctx context.Context, p *process) error {
 		return nil
 	case ctx.Err() != nil:
 		err = fmt.Errorf("%w; the same command goes on", context.Cause(ctx))
+	case errors.Is(err, relay.ErrOtherKey):
+		err = fmt.Errorf("the target is not empty: a relay has run on it; copy into a new database or folder (%w)", err)
 	}
 	return fmt.Errorf("migrate: %w", advise(err))
 }

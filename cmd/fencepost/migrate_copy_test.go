@@ -62,7 +62,7 @@ func TestMigrateCopyRefusals(t *testing.T) {
 		"no folder":               {folder(), folder(), "no such file"},
 		"no store":                {t.TempDir(), folder(), "there is no store to copy"},
 		"a store with events":     {from, full, "the target is not empty"},
-		"a relay's folder":        {from, keyed, "the target has a relay key of its own"},
+		"a relay's folder":        {from, keyed, "the target is not empty: a relay has run on it; copy into a new database or folder"},
 		"a copy of another store": {other, target, "the target holds a copy of another store"},
 		"into itself":             {from, from, "store is in use"},
 	} {
