@@ -111,4 +111,9 @@ var operatorMutants = []Mutant{
 		Edit:   Edit{changes, "err = a.await(ctx, out.Position)\n", "return nil\n"},
 		Suites: in(manage, "TestAPlanFromAnOlderStateIsMadeAnew"),
 	},
+	{
+		Name: "folder-ignored-for-a-database", Promise: "operation", Says: "An export of a named folder is that of another store.",
+		Edit:   Edit{"cmd/fencepost/settings.go", "if s.Data != \"\" && c.Store.Postgres.URL != \"\" {", "if false {"},
+		Suites: in("cmd/fencepost", "TestAFolderIsNotIgnoredForADatabase"),
+	},
 }
