@@ -125,12 +125,13 @@ func TestWakeUpsAgainstTheEndOfTheWriter(t *testing.T) {
 	c = newConn(t, func(o *lifecycle.Options) {
 		o.Write = func(context.Context) (over bool) {
 			for {
-				most.Store(max(most.Load(), running.Add(1)))
 				frames, done := c.Take(nil, 1<<20)
-				wrote.Add(int32(len(frames)))
-				if running.Add(-1); len(frames) == 0 {
-					return done
+				if len(frames) == 0 {
+					return done // another one may run already
 				}
+				most.Store(max(most.Load(), running.Add(1)))
+				wrote.Add(int32(len(frames)))
+				running.Add(-1)
 			}
 		}
 	})
