@@ -9,34 +9,19 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 )
 
 // adminCommand calls one method of a relay's management API (NIP-86).
 type adminCommand struct {
-	keyFlag
+	signer
 	URL    string   `arg:"" help:"The relay: ws://, wss://, http:// or https://."`
 	Method string   `arg:"" help:"A method of NIP-86; supportedmethods lists them. dead-letters list and dead-letters requeue POSITION are about events that could not be delivered."`
 	Params []string `arg:"" optional:"" help:"Its parameters: numbers, an npub, text, or JSON."`
 }
 
-const adminTimeout = 30 * time.Second
-
 // Run signs the call (NIP-98), posts it and prints the result: text as it is, the
 // elements of a list one a line, anything else as JSON.
 func (c *adminCommand) Run(ctx context.Context, p *process) error {
-	ctx, stop := interruptible(ctx)
-	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
-	defer cancel()
-	key, err := c.secret(p, true)
-	if err != nil {
-		return err
-	}
-	address, err := httpURL(c.URL)
-	if err != nil {
-		return err
-	}
 	method, words, err := c.spoken()
 	if err != nil {
 		return err
@@ -49,8 +34,8 @@ func (c *adminCommand) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Method, err)
 	}
-	r := signedRequest{method: http.MethodPost, url: address, contentType: "application/nostr+json+rpc", body: body}
-	answer, err := r.send(ctx, key)
+	r := signedRequest{method: http.MethodPost, url: c.URL, contentType: "application/nostr+json+rpc", body: body}
+	answer, err := c.send(ctx, p, r)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Method, err)
 	}

@@ -3,55 +3,33 @@ package main_test
 import (
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nbd-wtf/go-nostr/nip19"
 	"github.com/stretchr/testify/require"
 
 	main "fencepost/cmd/fencepost"
-	"fencepost/relay/web/nip98"
 )
-
-const (
-	secretHex = "0000000000000000000000000000000000000000000000000000000000000001"
-	publicHex = "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
-)
-
-var withSecret = []string{"NOSTR_SECRET_KEY=" + secretHex}
 
 // managementServer answers calls of publicHex with what answers holds for a body.
 func managementServer(t *testing.T, answers map[string]string) string {
 	t.Helper()
-	var server *httptest.Server
-	v := nip98.New(nip98.Options{
-		Now: time.Now, Ledger: nip98.NewMemory(100, time.Now),
-		Bases: func(*http.Request) []string { return []string{server.URL} },
-	})
-	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return // the client is gone
-		}
-		who, err := v.Verify(r, body, nil)
-		answer, known := answers[string(body)]
+	return signedServer(t, func(w http.ResponseWriter, r *http.Request, body string) {
+		answer, known := answers[body]
 		switch {
-		case err != nil || who != publicHex || r.Header.Get("Content-Type") != "application/nostr+json+rpc":
-			http.Error(w, "", http.StatusUnauthorized)
+		case r.Header.Get("Content-Type") != "application/nostr+json+rpc":
+			http.Error(w, "", http.StatusUnsupportedMediaType)
 		case !known:
-			http.Error(w, "unexpected "+string(body), http.StatusTeapot)
+			http.Error(w, "unexpected "+body, http.StatusTeapot)
 		case strings.HasPrefix(answer, "/"):
 			http.Redirect(w, r, answer, http.StatusTemporaryRedirect)
 		default:
 			_, _ = io.WriteString(w, answer) // the client tells what it read
 		}
-	}))
-	t.Cleanup(server.Close)
-	return server.URL
+	})
 }
 
 func TestAdminSendsParametersAsWhatTheyAreAndPrintsTheResult(t *testing.T) {

@@ -7,40 +7,24 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 )
 
 // callCommand makes one HTTP call that is signed as NIP-98 says.
 type callCommand struct {
-	keyFlag
+	signer
 	Method string `arg:"" help:"GET, POST or another HTTP method."`
 	URL    string `arg:"" help:"What is called: http:// or https://, or the relay's ws:// or wss:// URL with a path."`
 	Body   string `arg:"" optional:"" help:"JSON that is sent along, as application/json."`
 }
 
-// callTimeout is how long the relay may take to answer.
-const callTimeout = 30 * time.Second
-
 // Run prints the body of the answer, whatever its status is. A status that says that
 // the call was not done (300 and above: a redirection is not followed) is an error.
 func (c *callCommand) Run(ctx context.Context, p *process) error {
-	ctx, stop := interruptible(ctx)
-	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	key, err := c.secret(p, true)
-	if err != nil {
-		return err
-	}
-	address, err := httpURL(c.URL)
-	if err != nil {
-		return err
-	}
-	r := signedRequest{method: strings.ToUpper(c.Method), url: address}
+	r := signedRequest{method: strings.ToUpper(c.Method), url: c.URL}
 	if c.Body != "" {
 		r.body, r.contentType = []byte(c.Body), "application/json"
 	}
-	answer, err := r.send(ctx, key)
+	answer, err := c.send(ctx, p, r)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	main "fencepost/cmd/fencepost"
-	"fencepost/relay/web/nip98"
 )
 
 const otherPublic = "c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5"
@@ -57,30 +55,16 @@ func TestCallPublishesUnderAFence(t *testing.T) {
 
 func TestCallSendsWhatItSigned(t *testing.T) {
 	t.Parallel()
-	var server *httptest.Server
-	v := nip98.New(nip98.Options{
-		Now: time.Now, Ledger: nip98.NewMemory(100, time.Now),
-		Bases: func(*http.Request) []string { return []string{server.URL} },
-	})
-	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return // the client is gone
-		}
-		who, err := v.Verify(r, body, nil)
-		switch {
-		case err != nil || who != publicHex:
-			http.Error(w, "", http.StatusUnauthorized)
-		case r.URL.Path == "/moved":
+	url := signedServer(t, func(w http.ResponseWriter, r *http.Request, body string) {
+		switch r.URL.Path {
+		case "/moved":
 			http.Redirect(w, r, "/", http.StatusTemporaryRedirect)
-		case r.URL.Path == "/empty":
+		case "/empty":
 			w.WriteHeader(http.StatusNoContent)
 		default:
-			_, _ = io.WriteString(w, r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Content-Type")+" "+string(body)) // the client tells what it read
+			_, _ = io.WriteString(w, r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Content-Type")+" "+body) // the client tells what it read
 		}
-	}))
-	t.Cleanup(server.Close)
-	url := server.URL
+	})
 	for _, row := range []struct {
 		args           []string
 		code           int

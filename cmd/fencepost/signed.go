@@ -19,7 +19,7 @@ const maxResult = 64 << 20
 
 // signedRequest is an HTTP request that is signed as NIP-98 says.
 type signedRequest struct {
-	method, url string // absolute, as httpURL returns it
+	method, url string // for send: url as httpURL returns it
 	contentType string // "" without a body
 	body        []byte
 }
