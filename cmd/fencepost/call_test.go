@@ -2,12 +2,14 @@ package main_test
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -53,9 +55,9 @@ func TestCallPublishesUnderAFence(t *testing.T) {
 	require.Equal(t, "fencepost: the relay answers 409 Conflict\n", taken.Stderr)
 }
 
-func TestCallSendsWhatItSigned(t *testing.T) {
-	t.Parallel()
-	url := signedServer(t, func(w http.ResponseWriter, r *http.Request, body string) {
+// echo returns the URL of a server that answers with what it was asked.
+func echo(t *testing.T) string {
+	return signedServer(t, func(w http.ResponseWriter, r *http.Request, body string) {
 		switch r.URL.Path {
 		case "/moved":
 			http.Redirect(w, r, "/", http.StatusTemporaryRedirect)
@@ -65,6 +67,11 @@ func TestCallSendsWhatItSigned(t *testing.T) {
 			_, _ = io.WriteString(w, r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Content-Type")+" "+body) // the client tells what it read
 		}
 	})
+}
+
+func TestCallSendsWhatItSigned(t *testing.T) {
+	t.Parallel()
+	url := echo(t)
 	for _, row := range []struct {
 		args           []string
 		code           int
@@ -88,3 +95,23 @@ func TestCallSendsWhatItSigned(t *testing.T) {
 	}
 	require.Contains(t, main.Run(t.Context(), nil, "call", "GET", url).Stderr, "a secret key is needed")
 }
+
+// An argument can be read by every user of the machine, in ps.
+func TestCallReadsItsBodyFromStandardInput(t *testing.T) {
+	t.Parallel()
+	url := echo(t)
+	call := func(stdin io.Reader) main.Result {
+		return main.RunWith(t.Context(), stdin, withSecret, "call", "POST", url, "-")
+	}
+	const frame = "{\"token\": \"0123456789abcdef\",\n \"event\": {}}\n"
+	require.Equal(t, main.Result{Stdout: "POST / application/json " + frame}, call(strings.NewReader(frame)))
+	require.Equal(t, main.Result{Stdout: "POST /  \n"}, call(strings.NewReader("")))
+
+	require.Equal(t, main.Result{Code: 1, Stderr: "fencepost: the body on standard input is longer than 16777216 bytes\n"}, call(endless{}))
+	require.Equal(t, main.Result{Code: 1, Stderr: "fencepost: read the body: broken\n"}, call(iotest.ErrReader(errors.New("broken"))))
+}
+
+// endless never ends.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
