@@ -44,7 +44,7 @@ var postgresMutants = []Mutant{
 	{
 		Name: "pg-damaged-row-fails-all", Promise: "O20", Says: "Who names a damaged row fails everybody in the commit.",
 		Edit:   Edit{"relay/store/postgres/settle.go", " || errors.Is(err, errCorrupt)", ""},
-		Suites: in(inPostgres, "TestADamagedRowFailsOnlyWhoNamesIt"),
+		Suites: in(inPostgres, "TestDamagedEventsKeepTheContract"),
 	},
 	{
 		Name: "pg-page-of-gigabytes", Promise: "G8", Says: "A query holds as many large events as small ones while its client does not read.",

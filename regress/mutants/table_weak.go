@@ -36,7 +36,7 @@ var weaknessMutants = []Mutant{
 	{
 		Name: "damaged-event-fails-sweep", Promise: "issue 5", Says: "What has expired stays behind one damaged event.",
 		Edit:   Edit{inPostgres + "/load.go", "case err != nil && l.unread:", "case err != nil && false:"},
-		Suites: in(inPostgres, "TestADamagedEventThatExpiresIsSwept", "TestADamagedEventIsErased"),
+		Suites: in(inPostgres, "TestDamagedEventsKeepTheContract"),
 	},
 	{
 		Name: "damaged-event-told-of", Promise: "issue 5", Says: "The removal of a damaged event is told to those who could not see it.",
@@ -45,27 +45,27 @@ var weaknessMutants = []Mutant{
 	t.remove(e, store.CauseExpired)
 }`},
 		And:    []Edit{{inPostgres + "/damaged.go", "\"github.com/jackc/pgx/v5\"", "\"github.com/jackc/pgx/v5\"\n\t\"github.com/nbd-wtf/go-nostr\""}},
-		Suites: in(inPostgres, "TestADamagedEventThatExpiresIsSwept"),
+		Suites: in(inPostgres, "TestDamagedEventsKeepTheContract"),
 	},
 	{
 		Name: "damaged-event-stays-erased", Promise: "NIP-62", Says: "A damaged event outlives the key that vanished.",
 		Edit:   Edit{inPostgres + "/walk.go", "w.unread(e.position)", "_ = e.position"},
-		Suites: in(inPostgres, "TestADamagedEventIsErased"),
+		Suites: in(inPostgres, "TestDamagedEventsKeepTheContract"),
 	},
 	{
 		Name: "damaged-event-of-others-erased", Promise: "NIP-62", Says: "The erasure of a key takes the requests to vanish with it that cannot be read.",
 		Edit:   Edit{inPostgres + "/load.go", " AND e.kind <> 62`", "`"},
-		Suites: in(inPostgres, "TestADamagedEventIsErased"),
+		Suites: in(inPostgres, "TestDamagedEventsKeepTheContract"),
 	},
 	{
 		Name: "damaged-event-takes-a-place", Promise: "NIP-01", Says: "A limit is used up by an event that nobody gets.",
 		Edit:   Edit{"relay/store/embedded/snapshot.go", "return err == nil && found.event != nil, err", "return err == nil, err"},
-		Suites: in("relay/store/embedded", "TestADamagedEventIsLeftOutOfAnswers"),
+		Suites: in("relay/store/embedded", "TestDamagedEventsKeepTheContract"),
 	},
 	{
 		Name: "damaged-event-fails-commit", Promise: "issue 5", Says: "Who replaces a damaged profile is refused, with everybody in the same commit.",
 		Edit:   Edit{"relay/store/embedded/txn.go", "if errors.Is(err, errCorrupt) {", "if errors.Is(err, errLeft) {"},
-		Suites: in("relay/store/embedded", "TestADamagedEventCanBeReplacedDeletedAndErased"),
+		Suites: in("relay/store/embedded", "TestADamagedEventCanBeReplacedAndDeleted"),
 	},
 	{
 		Name: "damaged-event-unindexes-others", Promise: "issue 5", Says: "A damaged event with the id of another one takes that out of the index.",
@@ -140,6 +140,11 @@ var weaknessMutants = []Mutant{
 	{
 		Name: "silent-database-followed", Promise: "O3", Says: "A replica waits for ever for the log when its connection falls silent.",
 		Edit:   Edit{inPostgres + "/followed.go", "\timpatient(log, followedSilence)\n", ""},
+		Suites: in(inPostgres, "TestConnectionsThatFallSilentAreReplaced"),
+	},
+	{
+		Name: "silent-connection-read-again", Promise: "O3", Says: "The connection that fell silent is waited for once more, and a replica loses touch with its log meanwhile.",
+		Edit:   Edit{inPostgres + "/silence.go", "\tif c.silent {\n\t\treturn errSilent\n\t}\n", ""},
 		Suites: in(inPostgres, "TestConnectionsThatFallSilentAreReplaced"),
 	},
 	{

@@ -20,6 +20,12 @@
 // the fence is looked at and changed in the commit of the write, by a clock that all
 // processes over one store share.
 //
+// Damage. A stored event whose form cannot be read harms nothing else. It is in no answer
+// and fails none, it is Broken in the log, and a sweep or an erasure that selects it removes
+// it without a removal row, since who may know of that hangs on its tags. A newer version
+// replaces it. A write that names it, to delete or to ban it, may fail, and then alone. The
+// store logs it, and counts how often it came by one (Damaged() uint64).
+//
 // Package storetest has the suite that every implementation passes, and an
 // in-memory fake that passes it as well.
 package store

@@ -48,17 +48,3 @@ func TestADeletionNamesAsMuchAsIsReadAtOnce(t *testing.T) {
 		require.ErrorIs(t, write(t, s, store.Write{Event: e}).Err, store.ErrDeleted)
 	}
 }
-
-// O20: who names a row that is damaged fails alone.
-func TestADamagedRowFailsOnlyWhoNamesIt(t *testing.T) {
-	t.Parallel()
-	url := server.Start(t).Database(t)
-	s := reopen(t, url, postgres.Options{})
-	damaged := note(1, "damaged")
-	require.NoError(t, write(t, s, store.Write{Event: damaged}).Err)
-	run(t, url, `UPDATE events SET raw = '{'`)
-	out := s.Append(t.Context(), []store.Write{{Event: note(2, "before")}, {Event: deletes(1, damaged)}, {Event: note(2, "behind")}})
-	require.NoError(t, out[0].Err)
-	require.Error(t, out[1].Err)
-	require.NoError(t, out[2].Err)
-}

@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"context"
 	"path"
 	"strconv"
 	"strings"
@@ -167,13 +166,4 @@ func count(t *testing.T, url, table string) (n int) {
 	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM "+table).Scan(&n))
 	require.NoError(t, conn.Close(t.Context()))
 	return n
-}
-
-// query reads one value.
-func query(ctx context.Context, t *testing.T, url, sql string, to any) {
-	t.Helper()
-	conn, err := pgx.Connect(ctx, url)
-	require.NoError(t, err)
-	require.NoError(t, conn.QueryRow(ctx, sql).Scan(to))
-	require.NoError(t, conn.Close(ctx))
 }

@@ -6,5 +6,6 @@
 // while its one mutex is held.
 //
 // Run is the contract as a suite. RunModel applies random histories to a store
-// and to the fake, and asks both the same questions.
+// and to the fake, and asks both the same questions. RunDamaged is what the contract says
+// of events that cannot be read, which the fake never has.
 package storetest
