@@ -54,14 +54,21 @@ func TestConnectionsThatFallSilentAreReplaced(t *testing.T) {
 	require.NoError(t, write(t, s, store.Write{Event: note(1, "after")}).Err)
 }
 
+// holding opens a store through a proxy that holds back the statement of its snapshots
+// until the test ends.
+func holding(t *testing.T) (*postgres.Store, *server.Proxy, *server.Trap) {
+	t.Helper()
+	p := server.NewProxy(t, server.Start(t).Database(t))
+	s := reopen(t, p.URL(), postgres.Options{})
+	held := p.Hold("SELECT head, control FROM log_head")
+	t.Cleanup(held.Release)
+	return s, p, held
+}
+
 // A statement that hangs in a backend has its end.
 func TestAShortStatementThatHangsEnds(t *testing.T) {
 	t.Parallel()
-	database := server.Start(t).Database(t)
-	p := server.NewProxy(t, database)
-	s := reopen(t, p.URL(), postgres.Options{})
-	held := p.Hold("SELECT head, control FROM log_head")
-	defer held.Release()
+	s, _, _ := holding(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 	defer cancel()
 	_, err := s.Snapshot(ctx)
@@ -73,11 +80,7 @@ func TestAShortStatementThatHangsEnds(t *testing.T) {
 
 func TestAStoreClosesAlthoughTheDatabaseIsSilent(t *testing.T) {
 	t.Parallel()
-	database := server.Start(t).Database(t)
-	p := server.NewProxy(t, database)
-	s := reopen(t, p.URL(), postgres.Options{})
-	held := p.Hold("SELECT head, control FROM log_head")
-	defer held.Release()
+	s, p, held := holding(t)
 	var asking errgroup.Group
 	asking.Go(func() error {
 		_, err := s.Snapshot(context.WithoutCancel(t.Context()))
