@@ -99,6 +99,9 @@ func (c *counts) FramesOut(frames, bytes int) {
 	c.out += bytes
 }
 
+// patience bounds every wait for what must come. Twice that is less than a mutant gets.
+const patience = 25 * time.Second
+
 // limits are generous.
 func limits() lifecycle.Limits {
 	return lifecycle.Limits{
@@ -114,6 +117,15 @@ type relay struct {
 	counts   *counts
 	opened   chan *lifecycle.Conn // every connection that begins, if there is room
 	http     *httptest.Server
+	options  conn.Options // before a test changed them
+}
+
+// update changes the options of connections that begin from now on, from what they are
+// without the change that the server began with.
+func (r *relay) update(change func(o *conn.Options)) {
+	o := r.options
+	change(&o)
+	r.Update(o)
 }
 
 // newRelay returns a server without sockets.
@@ -131,6 +143,7 @@ func newRelay(t testing.TB, ctx context.Context, s session, change func(o *conn.
 		WriteTimeout: 10 * time.Second, FlushTimeout: 5 * time.Second,
 		Registry: r.registry, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Metrics: r.counts,
 	}
+	r.options = o
 	if change != nil {
 		change(&o)
 	}
@@ -158,7 +171,7 @@ func serve(t testing.TB, s session, change func(o *conn.Options), wrap ...func(n
 
 // gone waits until no connection is left and checks that nothing is.
 func (r *relay) gone(t testing.TB) {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	require.NoError(t, r.Wait(ctx))
 	require.Zero(t, r.registry.Len())

@@ -211,7 +211,7 @@ func (l hiding) Accept() (net.Conn, error) {
 // the network does not take back the close frame.
 func TestTheRelayWaitsForTheCloseFrameOfTheClient(t *testing.T) {
 	t.Parallel()
-	r := serve(t, session{}, withMax)
+	r := serve(t, session{}, func(o *conn.Options) { withMax(o); o.FlushTimeout = time.Minute })
 	c := dialRaw(t, r, "")
 	(<-r.opened).Close(lifecycle.Cause{Code: 1008, Text: "out"})
 	c.expect(frame{closed, closePayload(1008, "out")})
@@ -222,7 +222,7 @@ func TestTheRelayWaitsForTheCloseFrameOfTheClient(t *testing.T) {
 	var late net.Error
 	require.ErrorAs(t, err, &late)
 	require.True(t, late.Timeout(), "it waits")
-	require.NoError(t, c.SetReadDeadline(time.Now().Add(20*time.Second)))
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
 	c.send(closed, closePayload(1008, ""))
 	_, err = c.receive()
 	require.ErrorIs(t, err, io.EOF)

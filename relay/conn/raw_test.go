@@ -44,7 +44,7 @@ func dialRaw(t testing.TB, r *relay, extra string, early ...byte) *raw {
 	c, err := net.Dial("tcp", r.http.Listener.Addr().String())
 	require.NoError(t, err)
 	t.Cleanup(func() { c.Close() })
-	require.NoError(t, c.SetDeadline(time.Now().Add(20*time.Second)))
+	require.NoError(t, c.SetDeadline(time.Now().Add(patience)))
 	_, err = c.Write(append([]byte(request+extra+"\r\n"), early...))
 	require.NoError(t, err)
 	br := bufio.NewReader(c)
