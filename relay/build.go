@@ -190,6 +190,7 @@ func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions,
 		Subscriptions: p.index.Len, OutboundBytes: p.outboundBytes, Negotiated: p.handlers.Held, Lag: p.lag,
 		Head:      func() uint64 { return p.head(g.Context()) },
 		Listening: func() bool { return hears(s) },
+		Losses:    losses(s),
 		Deferred:  func() int { return len(p.follower.Deferred()) },
 		Damaged:   damaged(s),
 	})

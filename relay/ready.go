@@ -11,6 +11,8 @@ import (
 type listening interface {
 	// Listening reports whether it hears of that at once, and not by a poll.
 	Listening() bool
+	// Losses returns how often it has lost what it hears of that by.
+	Losses() uint64
 }
 
 // hears reports whether commits of other replicas are heard of at once, if there can
@@ -18,6 +20,14 @@ type listening interface {
 func hears(s store.Store) bool {
 	l, ok := s.(listening)
 	return !ok || l.Listening()
+}
+
+// losses returns what a store tells of how often it did not hear, nil if it always does.
+func losses(s store.Store) func() uint64 {
+	if l, ok := s.(listening); ok {
+		return l.Losses
+	}
+	return nil
 }
 
 // counting is a store that counts the events that it could not read.

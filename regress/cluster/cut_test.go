@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"regexp"
 	"strings"
@@ -27,7 +28,6 @@ func TestAReplicaThatIsCutFromTheDatabaseSaysSoAndCatchesUp(t *testing.T) {
 	}{
 		{"black hole", func(p *postgres.Proxy) { p.Set(postgres.BlackHole) }},
 		{"reset", func(p *postgres.Proxy) { p.Set(postgres.Reset) }},
-		{"silence on what is open", (*postgres.Proxy).Silence},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c, _ := start(t, 2, cluster.Options{Proxied: true})
@@ -42,10 +42,7 @@ func TestAReplicaThatIsCutFromTheDatabaseSaysSoAndCatchesUp(t *testing.T) {
 				}
 				heal := func() (err error) {
 					victim.Proxy.Set(postgres.None)
-					healed, err = within(ctx, func() (bool, error) {
-						bad, err := impaired(ctx, victim)
-						return err == nil && !bad, err
-					})
+					healed, err = within(ctx, func() (bool, error) { return sound(ctx, victim) })
 					return err
 				}
 				return l.without(ctx, "cut from the database", victim, size(5*time.Second, 15*time.Second), cut, heal)
@@ -55,6 +52,53 @@ func TestAReplicaThatIsCutFromTheDatabaseSaysSoAndCatchesUp(t *testing.T) {
 			require.Zero(t, v.Cut, "readers stay connected")
 		})
 	}
+}
+
+// The connections that a replica has fall silent, and new ones work. It follows the log
+// again within 5 s, so it has not lost touch with it (access.max_lag), and tells of it.
+func TestAReplicaWhoseConnectionsFallSilentMakesNewOnes(t *testing.T) {
+	t.Parallel()
+	c, _ := start(t, 2, cluster.Options{Proxied: true})
+	l := newLoad(t, c)
+	victim := c.Replicas[0]
+	var longest time.Duration
+	v := l.run(func(ctx context.Context) error {
+		cut := func() (err error) {
+			victim.Proxy.Silence()
+			longest, err = standstill(ctx, victim)
+			return err
+		}
+		sane := func() error {
+			_, err := within(ctx, func() (bool, error) {
+				lost, err := victim.Metric(ctx, "fencepost_listener_losses_total")
+				good, ready := sound(ctx, victim)
+				return lost > 0 && good, errors.Join(err, ready)
+			})
+			return err
+		}
+		return l.without(ctx, "its connections silent", victim, size(5*time.Second, 15*time.Second), cut, sane)
+	})
+	t.Logf("followed again after %s", seconds(longest))
+	require.LessOrEqual(t, longest, noticed+l.stall.Longest)
+	require.Zero(t, v.Cut, "readers stay connected")
+}
+
+// standstill waits for a replica to go on in the log after it has not for a second, and
+// returns for how long it did not. Others publish meanwhile.
+func standstill(ctx context.Context, r *cluster.Replica) (time.Duration, error) {
+	var at uint64
+	since := time.Now()
+	var longest time.Duration
+	_, err := within(ctx, func() (bool, error) {
+		position, err := r.Position(ctx)
+		if err != nil || position == at {
+			return false, err
+		}
+		longest = time.Since(since)
+		at, since = position, time.Now()
+		return longest > time.Second, nil
+	})
+	return longest, err
 }
 
 // A slow way to the database costs time and nothing else.
@@ -73,6 +117,12 @@ func TestASlowWayToTheDatabaseLosesNothing(t *testing.T) {
 		return nil
 	})
 	require.Zero(t, v.Cut)
+}
+
+// sound reports whether a replica says that nothing is wrong with it.
+func sound(ctx context.Context, r *cluster.Replica) (bool, error) {
+	bad, err := impaired(ctx, r)
+	return err == nil && !bad, err
 }
 
 // impaired reports whether a replica says that it is degraded or not ready.
@@ -110,7 +160,7 @@ func TestARestartOfTheDatabaseLosesNothing(t *testing.T) {
 	})
 	require.Zero(t, v.Cut, "readers stay connected")
 	for _, r := range c.Replicas {
-		_, err := within(t.Context(), func() (bool, error) { bad, err := impaired(t.Context(), r); return err == nil && !bad, err })
+		_, err := within(t.Context(), func() (bool, error) { return sound(t.Context(), r) })
 		require.NoError(t, err)
 	}
 }

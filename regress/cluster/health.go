@@ -3,6 +3,7 @@ package cluster
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +14,19 @@ import (
 // Ready asks for the readiness of the replica.
 func (r *Replica) Ready(ctx context.Context) (status int, body string, err error) {
 	return r.get(ctx, "/readyz")
+}
+
+// Position asks up to which position of the log the replica has come.
+func (r *Replica) Position(ctx context.Context) (uint64, error) {
+	_, body, err := r.Ready(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var said struct {
+		Position uint64 `json:"position"`
+	}
+	err = json.Unmarshal([]byte(body), &said)
+	return said.Position, err
 }
 
 // Healthy asks whether the process says that it lives.

@@ -95,7 +95,7 @@ func TestAListenerThatHearsNothingIsNoticed(t *testing.T) {
 			err = cluster.Wait(ctx, size(2*time.Second, 10*time.Second))
 		}
 		victim.Proxy.Deafen(false)
-		_, healed := within(ctx, func() (bool, error) { bad, err := impaired(ctx, victim); return err == nil && !bad, err })
+		_, healed := within(ctx, func() (bool, error) { return sound(ctx, victim) })
 		return errors.Join(err, healed)
 	})
 	latencies := cluster.Crossings(l.ledger, l.subscribers)

@@ -144,7 +144,12 @@ var weaknessMutants = []Mutant{
 	},
 	{
 		Name: "silent-connection-read-again", Promise: "O3", Says: "The connection that fell silent is waited for once more, and a replica loses touch with its log meanwhile.",
-		Edit:   Edit{inPostgres + "/silence.go", "\tif c.silent {\n\t\treturn errSilent\n\t}\n", ""},
+		Edit:   Edit{inPostgres + "/silence.go", "\tif c.over {\n\t\treturn errSilent\n\t}\n", ""},
+		Suites: in(inPostgres, "TestConnectionsThatFallSilentAreReplaced"),
+	},
+	{
+		Name: "late-connection-read-again", Promise: "O3", Says: "The connection that did not answer a ping in time is waited for once more.",
+		Edit:   Edit{inPostgres + "/silence.go", "\tc.over = true\n\treturn c.until.IsZero() || time.Now().Before(c.until)", "\tc.over = c.until.IsZero() || time.Now().Before(c.until)\n\treturn c.over"},
 		Suites: in(inPostgres, "TestConnectionsThatFallSilentAreReplaced"),
 	},
 	{

@@ -59,18 +59,10 @@ func (m *Metrics) declareStore() {
 		"damaged", "newer", "panic", "crowded", "other")
 	m.gauge("deferred_rows", "Rows of the log that wait for another attempt to deliver them, or behind such a row.",
 		m.observe(func(o *Observed) func() int { return o.Deferred }))
-	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Namespace: namespace, Name: "damaged_events_total",
-		Help: "Times that a stored event which cannot be read was left out of an answer, or removed unread.",
-	}, m.damaged))
-}
-
-// damaged is what the store counts.
-func (m *Metrics) damaged() float64 {
-	if o := m.observed.Load(); o != nil && o.Damaged != nil {
-		return float64(o.Damaged())
-	}
-	return 0
+	m.counted("listener_losses_total", "Times that the connection was lost by which commits of other replicas are heard of.",
+		func(o *Observed) func() uint64 { return o.Losses })
+	m.counted("damaged_events_total", "Times that a stored event which cannot be read was left out of an answer, or removed unread.",
+		func(o *Observed) func() uint64 { return o.Damaged })
 }
 
 // behind reads applied first: the head never lies behind it then.
@@ -119,6 +111,19 @@ func (m *Metrics) counter(name, help string) prometheus.Counter {
 	c := prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help})
 	m.registry.MustRegister(c)
 	return c
+}
+
+// counted declares a counter that is kept elsewhere.
+func (m *Metrics) counted(name, help string, pick func(*Observed) func() uint64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(
+		prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, func() float64 {
+			if o := m.observed.Load(); o != nil {
+				if f := pick(o); f != nil {
+					return float64(f())
+				}
+			}
+			return 0
+		}))
 }
 
 func (m *Metrics) gauge(name, help string, value func() float64) {

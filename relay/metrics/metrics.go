@@ -46,6 +46,7 @@ type Observed struct {
 
 	Lag       func() time.Duration // since when nothing is known of the log
 	Listening func() bool          // whether commits of other replicas are heard of at once
+	Losses    func() uint64        // how often that ended; it never falls
 	Deferred  func() int           // rows of the log that are not delivered yet
 	Damaged   func() uint64        // how often a stored event was left out that cannot be read; it never falls
 }

@@ -49,6 +49,7 @@ func TestWhatIsCountedIsShown(t *testing.T) {
 		Head:          func() uint64 { return 15 },
 		Lag:           func() time.Duration { return 1500 * time.Millisecond },
 		Listening:     func() bool { return false },
+		Losses:        func() uint64 { return 6 },
 	})
 	got := scrape(t, m)
 	for _, line := range []string{
@@ -75,6 +76,8 @@ func TestWhatIsCountedIsShown(t *testing.T) {
 		`fencepost_follower_lag_seconds 1.5`,
 		`fencepost_log_head_position 15`,
 		`fencepost_listener_connected 0`,
+		`fencepost_listener_losses_total 6`,
+		`fencepost_damaged_events_total 0`,
 		`fencepost_subscriptions 5`,
 		`fencepost_negotiated_events 77`,
 		`fencepost_outbound_queue_bytes 4096`,

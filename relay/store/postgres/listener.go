@@ -27,6 +27,7 @@ type listener struct {
 	conn *pgx.Conn       // owned by the listener goroutine; nil while it is away
 
 	listening atomic.Bool
+	losses    atomic.Uint64 // of the connection
 	notifier  atomic.Uint32 // the backend of this process's own notifications
 }
 
@@ -82,6 +83,10 @@ func (l *listener) wait(ctx context.Context) (woken bool, err error) {
 // the follower's poll finds them.
 func (s *Store) Listening() bool { return s.listener.listening.Load() }
 
+// Losses returns how often the connection was lost by which this process hears of the
+// commits of others. A new one may take milliseconds.
+func (s *Store) Losses() uint64 { return s.listener.losses.Load() }
+
 // listen is the listener goroutine. After each reconnect it wakes the follower: LISTEN
 // comes first, then the look at the log, then waiting.
 func (s *Store) listen(ctx context.Context) {
@@ -103,6 +108,7 @@ func (s *Store) listen(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			s.opt.Logger.Warn("listener lost its connection", "err", err)
 			_ = s.listener.end(ctx) // it is of no further use
+			s.listener.losses.Add(1)
 		}
 	}
 }

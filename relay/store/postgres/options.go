@@ -98,7 +98,7 @@ func parse(url string, o Options) (*pgxpool.Config, error) {
 	cfg.PingTimeout = aliveTimeout
 	c := cfg.ConnConfig
 	c.ConnectTimeout = connectTimeout
-	dialer := &net.Dialer{KeepAlive: connectTimeout, Control: userTimeout}
+	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: connectTimeout, Control: userTimeout}
 	c.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		return dialer.DialContext(ctx, network, addr)
 	}

@@ -14,8 +14,10 @@ import (
 const (
 	// followedSilence and shortSilence are how long the database may say nothing to who
 	// follows the log and to a short statement. TCP does not notice a backend that hangs,
-	// or something in between that acknowledges and passes nothing on.
-	followedSilence = 4 * time.Second
+	// or something in between that acknowledges and passes nothing on. The log is looked at
+	// once a second, so who follows it goes on 4 s after it fell silent: before it shows
+	// nothing private any more (access.max_lag, 5 s).
+	followedSilence = 3 * time.Second
 	shortSilence    = 10 * time.Second
 
 	// aliveTimeout is how long a pooled connection may take to prove that it is alive.
@@ -38,7 +40,9 @@ func impatient(cfg *pgxpool.Config, most time.Duration) {
 	}
 }
 
-// answering is a connection that fails when nothing comes for a while.
+// answering is a connection that fails when nothing comes for a while. From then on, as
+// when a context ended a Read, it fails at once: who closes it would wait for what may
+// still come, and its place in the pool is taken until then.
 type answering struct {
 	net.Conn
 	most time.Duration // set at construction, never changed
@@ -46,6 +50,8 @@ type answering struct {
 	mu sync.Mutex // guards the field below
 	// +checklocks:mu
 	until time.Time // the deadline that was set; zero is none
+	// +checklocks:mu
+	over bool // a Read has run out of time
 }
 
 // Read implements net.Conn.
@@ -54,7 +60,7 @@ func (c *answering) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := c.Conn.Read(p)
-	if errors.Is(err, os.ErrDeadlineExceeded) && !c.isOver() {
+	if errors.Is(err, os.ErrDeadlineExceeded) && c.end() {
 		err = errSilent
 	}
 	return n, err
@@ -64,6 +70,9 @@ func (c *answering) Read(p []byte) (int, error) {
 func (c *answering) arm() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.over {
+		return errSilent
+	}
 	until := time.Now().Add(c.most)
 	if !c.until.IsZero() && c.until.Before(until) {
 		until = c.until
@@ -71,11 +80,13 @@ func (c *answering) arm() error {
 	return c.Conn.SetReadDeadline(until)
 }
 
-// isOver reports whether the deadline that was set is over, as it is when a context ended.
-func (c *answering) isOver() bool {
+// end notes that a Read has run out of time, and reports whether it was for want of an
+// answer: no deadline that was set is over, as it is when a context ended.
+func (c *answering) end() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !c.until.IsZero() && !time.Now().Before(c.until)
+	c.over = true
+	return c.until.IsZero() || time.Now().Before(c.until)
 }
 
 // SetDeadline implements net.Conn.
