@@ -25,7 +25,7 @@ import (
 const (
 	self   = "aa00000000000000000000000000000000000000000000000000000000000000"
 	secret = "000000000000000000000000000000000000000000000000000000000000000a"
-	soon   = 15 * time.Second
+	soon   = 40 * time.Second // for what must come; less than a mutant gets
 	tick   = 5 * time.Millisecond
 )
 
@@ -305,19 +305,42 @@ func TestAnEventIsNotSentBackWhileItIsTakenIn(t *testing.T) {
 	h.after = func() { committed <- struct{}{}; <-release }
 	p := h.start(u, mirror.Spec{Direction: mirror.Both, Start: mirror.Now}, nil)
 	h.eventually(func() bool { return len(u.asked()) > 0 }, "subscribed")
+	before := h.followed(p)
+	held := len(u.ids())
 	u.add(event(t, h.now().Unix(), "there"))
 	<-committed
-	own := event(t, h.now().Unix(), "here")
-	require.NoError(t, h.Append(t.Context(), []store.Write{{Event: own}})[0].Err)
-	h.eventually(func() bool { return p.Status().Sent == 2 }, "the log was followed")
+	h.append("here")
+	h.eventually(func() bool { return p.Status().Sent == before.Sent+2 }, "the log was followed")
 	close(release)
-	require.Len(t, u.ids(), 2)
-	require.EqualValues(t, 1, p.Status().Published)
+	require.Len(t, u.ids(), held+2)
+	require.Equal(t, before.Published+1, p.Status().Published)
 	select {
 	case <-committed:
 		require.Fail(t, "what came back was judged again")
 	default:
 	}
+}
+
+// append commits an event of this relay's own.
+func (h *here) append(content string) {
+	h.Helper()
+	require.NoError(h, h.Append(h.Context(), []store.Write{{Event: event(h, h.now().Unix(), content)}})[0].Err)
+}
+
+// followed returns once a mirror follows the log, and has come to its end. It begins with
+// what comes then, which is a moment after it has connected.
+func (h *here) followed(p *process) mirror.Status {
+	h.Helper()
+	for n := 0; p.Status().Sent == 0; n++ {
+		require.Less(h, n, int(soon/tick))
+		h.append(fmt.Sprint("early ", n))
+		<-time.After(tick)
+	}
+	h.eventually(func() bool {
+		info, err := h.Log(h.Context())
+		return err == nil && p.Status().Sent == info.Head
+	}, "followed to the end")
+	return p.Status()
 }
 
 // What cannot be saved is fetched again.

@@ -26,6 +26,7 @@ type upstream struct {
 	most int
 
 	patience time.Duration // of who asks; 0 is as always
+	ends     chan error    // why connections ended, of a hostile one
 
 	mu     sync.Mutex
 	events []*wire.Event
