@@ -23,6 +23,11 @@ var storeMutants = []Mutant{
 		Suites: in("relay/store/embedded", "TestFullDiskRefusesCommitsServesReadsAndRecovers"),
 	},
 	{
+		Name: "lost-log-begins-anew", Promise: "E1", Says: "A store whose log was removed starts as an empty one, without a word.",
+		Edit:   Edit{"relay/store/embedded/lost.go", "if !begun {", "if false && !begun {"},
+		Suites: in("relay/store/embedded", "TestAFolderThatLostEverythingIsRefused"),
+	},
+	{
 		Name: "head-not-written", Promise: "E3", Says: "After a restart positions are given a second time.",
 		Edit:   Edit{"relay/store/embedded/txn.go", "if len(t.rows) > 0 {\n\t\tt.set(keyHead", "if len(t.rows) < 0 {\n\t\tt.set(keyHead"},
 		Suites: in("relay/store/embedded", "TestReopenKeepsEverything"),

@@ -54,6 +54,11 @@
 // whose directory entry cannot be synced ends the process, by Pebble's panic;
 // what was acknowledged is safe then as well.
 //
+// Losing the log. What was committed since the last table was written is in the write-ahead
+// log alone, the *.log files of the folder. Open refuses a folder that has lost them and has
+// nothing else, and warns where there are tables; that one log of several is missing it
+// does not see.
+//
 // Locks. Store.mu guards what is published and is held for memory only; a
 // snapshot has a mutex of its own, which is held across its reads, so that Close
 // can end a snapshot that is in use; it is let go while Visible is asked. None is taken while another is held.

@@ -6,10 +6,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// How the names of files end: of the write-ahead log, and of tables.
+// What the names of files have: of the write-ahead log, of tables, and of Pebble's options.
 const (
-	logSuffix   = ".log"
-	tableSuffix = ".sst"
+	logSuffix     = ".log"
+	tableSuffix   = ".sst"
+	optionsPrefix = "OPTIONS-"
 )
 
 // guardFS keeps errors of the write-ahead log away from Pebble, which answers

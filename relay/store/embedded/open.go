@@ -20,8 +20,9 @@ const schema = 1
 // Open opens the store in the folder dir, which is made when it does not exist,
 // and starts its writer. The error wraps store.ErrInUse when another process, or
 // another store of this one, has the folder, and store.ErrSchema when the folder
-// was written by another version. A folder that cannot be written, such as on a
-// full disk, is opened all the same if it holds a store; see the package.
+// was written by another version. A folder that lost all it had with its write-ahead log
+// is refused. One that cannot be written, such as on a full disk, is opened all the same
+// if it holds a store; see the package.
 func Open(dir string, opt Options) (*Store, error) {
 	path, err := filepath.Abs(dir)
 	if err != nil {
@@ -35,6 +36,9 @@ func open(fs vfs.FS, dir string, opt Options) (*Store, error) {
 	lock, err := lockFolder(fs, dir)
 	if err != nil {
 		return nil, err
+	}
+	if err := checkLog(fs, dir, lock, opt); err != nil {
+		return nil, errors.Join(err, lock.Close())
 	}
 	e, err := openBest(fs, dir, lock, opt)
 	if err != nil {
