@@ -168,6 +168,11 @@ var weaknessMutants = []Mutant{
 		Suites: in(inPostgres, "TestSessionsFromAReadOnlyTimeAreReplaced"),
 	},
 	{
+		Name: "read-only-writer-for-ever", Promise: "issue 5", Says: "Nothing can be published any more after a time in which the database was read-only.",
+		Edit:   Edit{inPostgres + "/settle.go", " || pgErr.Code == readOnly", ""},
+		Suites: in(inPostgres, "TestCommitsGoOnAfterAReadOnlyTime"),
+	},
+	{
 		Name: "queue-waits-again", Promise: "issue 5", Says: "Each commit of a long queue waits for a database that is away.",
 		Edit:   Edit{inPostgres + "/writer.go", "if err != nil {\n\t\t\trest :=", "if err != nil && false {\n\t\t\trest :="},
 		Suites: in(inPostgres, "TestNobodyWaitsForTheDatabaseAgainAndAgain"),

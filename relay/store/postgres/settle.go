@@ -90,7 +90,7 @@ func (w *writer) settle(ctx context.Context, t *txn, err error) error {
 	var pgErr *pgconn.PgError
 	switch {
 	case errors.As(err, &pgErr) && pgErr.SeverityUnlocalized == "ERROR": // rolled back
-		if w.conn.PgConn().TxStatus() != 'I' {
+		if w.conn.PgConn().TxStatus() != 'I' || pgErr.Code == readOnly { // a session stays as it began
 			w.drop(ctx)
 		}
 		return err
