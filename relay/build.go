@@ -193,6 +193,7 @@ func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions,
 		Losses:    losses(s),
 		Deferred:  func() int { return len(p.follower.Deferred()) },
 		Damaged:   damaged(s),
+		Refusing:  func() bool { return refuses(s) },
 	})
 	return p
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -45,9 +46,12 @@ func TestADatabaseThatGoesAwayWhileRelaysRun(t *testing.T) {
 	require.Equal(t, []any{lost.ID, false, "error: could not save the event"}, []any{m.ID, m.OK, m.Text})
 	until(t, func() bool {
 		status, body := all[1].ready(t)
-		return status == http.StatusServiceUnavailable && len(body.Reasons) == 1 && len(body.Degraded) == 1
+		return status == http.StatusServiceUnavailable && len(body.Reasons) == 1 && slices.Contains(body.Degraded, "listener")
 	})
 	require.Equal(t, http.StatusOK, all[1].status(t, "/healthz"))
+	_, body := all[0].ready(t)
+	require.Contains(t, body.Degraded, "writes")
+	require.EqualValues(t, 1, all[0].metric(t, "fencepost_writes_refused"))
 	send(t, reader, `["REQ","again",{"kinds":[1]}]`)
 	m = next(t, reader)
 	require.Equal(t, []string{"CLOSED", "again"}, []string{m.Verb, m.Sub})
@@ -57,6 +61,9 @@ func TestADatabaseThatGoesAwayWhileRelaysRun(t *testing.T) {
 	until(t, func() bool { status, _ := all[1].ready(t); return status == http.StatusOK })
 	until(t, func() bool { return writer.Publish(t.Context(), note(t, "after")) == nil })
 	require.Equal(t, "after", next(t, reader).Event.Content, "on the subscription from before")
+	_, body = all[0].ready(t)
+	require.NotContains(t, body.Degraded, "writes")
+	require.Zero(t, all[0].metric(t, "fencepost_writes_refused"))
 	require.Zero(t, all[1].metric(t, "fencepost_panics_total"))
 }
 

@@ -17,8 +17,8 @@ func Sockets(log *slog.Logger, descriptors, connections int) int {
 }
 
 // Ready is what readiness says, but for the position.
-func Ready(draining bool, lag, maxLag time.Duration, stuck, hears bool) web.Readiness {
-	return condition{draining: draining, lag: lag, maxLag: maxLag, stuck: stuck, hears: hears}.readiness()
+func Ready(draining bool, lag, maxLag time.Duration, stuck, hears, refuses bool) web.Readiness {
+	return condition{draining: draining, lag: lag, maxLag: maxLag, stuck: stuck, hears: hears, refuses: refuses}.readiness()
 }
 
 // Settled blocks as a scribe does after it has read s.

@@ -30,6 +30,19 @@ func losses(s store.Store) func() uint64 {
 	return nil
 }
 
+// refusing is a store that knows whether it takes writes.
+type refusing interface {
+	// Refusing reports whether the last commit failed, and not because of what it was about.
+	Refusing() bool
+}
+
+// refuses reports whether nothing can be written, as far as s knows; every store of this
+// program does.
+func refuses(s store.Store) bool {
+	r, ok := s.(refusing)
+	return ok && r.Refusing()
+}
+
 // counting is a store that counts the events that it could not read.
 type counting interface {
 	// Damaged returns how often one was left out of an answer, or removed unread.
@@ -40,7 +53,7 @@ type counting interface {
 func (r *Relay) readiness() web.Readiness {
 	out := condition{
 		draining: r.draining.Load(), lag: r.parts.lag(), maxLag: r.current().Access.MaxLag,
-		stuck: r.parts.follower.Stuck(), hears: hears(r.parts.store),
+		stuck: r.parts.follower.Stuck(), hears: hears(r.parts.store), refuses: refuses(r.parts.store),
 	}.readiness()
 	out.Position = uint64(r.parts.follower.Applied())
 	return out
@@ -52,11 +65,12 @@ type condition struct {
 	lag, maxLag time.Duration
 	stuck       bool // at a control row
 	hears       bool
+	refuses     bool // to write
 }
 
 // readiness is no while the relay drains, has lost touch with its log, or cannot go on
 // in it. A listener that is away is told and is no reason, as long as the poll keeps
-// up (O21).
+// up (O21), and neither is a store that can be read only.
 func (c condition) readiness() (out web.Readiness) {
 	if c.draining {
 		out.Reasons = append(out.Reasons, "draining")
@@ -69,6 +83,9 @@ func (c condition) readiness() (out web.Readiness) {
 	}
 	if !c.hears {
 		out.Degraded = append(out.Degraded, "listener")
+	}
+	if c.refuses {
+		out.Degraded = append(out.Degraded, "writes")
 	}
 	out.Ready = len(out.Reasons) == 0
 	return out

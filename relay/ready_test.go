@@ -25,13 +25,14 @@ func TestWhoLostTouchWithTheLogIsNotReady(t *testing.T) {
 	for name, row := range map[string]struct {
 		got, want web.Readiness
 	}{
-		"all is well":    {relay.Ready(false, time.Second, 5*time.Second, false, true), web.Readiness{Ready: true}},
-		"just in time":   {relay.Ready(false, 5*time.Second, 5*time.Second, false, true), web.Readiness{Ready: true}},
-		"too late":       {relay.Ready(false, 5*time.Second+1, 5*time.Second, false, true), web.Readiness{Reasons: []string{late}}},
-		"polling":        {relay.Ready(false, time.Second, 5*time.Second, false, false), web.Readiness{Ready: true, Degraded: []string{"listener"}}},
-		"stopped":        {relay.Ready(false, time.Second, 5*time.Second, true, true), web.Readiness{Reasons: []string{stuck}}},
-		"draining":       {relay.Ready(true, 0, 5*time.Second, false, true), web.Readiness{Reasons: []string{"draining"}}},
-		"all at a time ": {relay.Ready(true, 9*time.Second, 5*time.Second, false, false), web.Readiness{Reasons: []string{"draining", late}, Degraded: []string{"listener"}}},
+		"all is well":    {relay.Ready(false, time.Second, 5*time.Second, false, true, false), web.Readiness{Ready: true}},
+		"just in time":   {relay.Ready(false, 5*time.Second, 5*time.Second, false, true, false), web.Readiness{Ready: true}},
+		"too late":       {relay.Ready(false, 5*time.Second+1, 5*time.Second, false, true, false), web.Readiness{Reasons: []string{late}}},
+		"polling":        {relay.Ready(false, time.Second, 5*time.Second, false, false, false), web.Readiness{Ready: true, Degraded: []string{"listener"}}},
+		"not writing":    {relay.Ready(false, time.Second, 5*time.Second, false, true, true), web.Readiness{Ready: true, Degraded: []string{"writes"}}},
+		"stopped":        {relay.Ready(false, time.Second, 5*time.Second, true, true, false), web.Readiness{Reasons: []string{stuck}}},
+		"draining":       {relay.Ready(true, 0, 5*time.Second, false, true, false), web.Readiness{Reasons: []string{"draining"}}},
+		"all at a time ": {relay.Ready(true, 9*time.Second, 5*time.Second, false, false, true), web.Readiness{Reasons: []string{"draining", late}, Degraded: []string{"listener", "writes"}}},
 	} {
 		require.Equal(t, row.want, row.got, name)
 	}

@@ -173,6 +173,16 @@ var weaknessMutants = []Mutant{
 		Suites: in(inPostgres, "TestCommitsGoOnAfterAReadOnlyTime"),
 	},
 	{
+		Name: "refused-writes-not-told", Promise: "issue 5", Says: "Nothing can be written, and all that a balancer asks for says that all is well.",
+		Edit:   Edit{ready, "\tif c.refuses {\n", "\tif c.refuses && false {\n"},
+		Suites: in("relay", "TestWhoLostTouchWithTheLogIsNotReady"),
+	},
+	{
+		Name: "writes-told-by-reading", Promise: "issue 5", Says: "A database that can be read is taken for one that can be written.",
+		Edit:   Edit{inPostgres + "/writer.go", "conn.Exec(ctx, sqlMove)", "conn.Exec(ctx, \"SELECT 1\")"},
+		Suites: in(inPostgres, "TestASweepFindsOutWhetherCommitsGoOn"),
+	},
+	{
 		Name: "queue-waits-again", Promise: "issue 5", Says: "Each commit of a long queue waits for a database that is away.",
 		Edit:   Edit{inPostgres + "/writer.go", "if err != nil {\n\t\t\trest :=", "if err != nil && false {\n\t\t\trest :="},
 		Suites: in(inPostgres, "TestNobodyWaitsForTheDatabaseAgainAndAgain"),

@@ -55,6 +55,7 @@ func (m *Metrics) declareStore() {
 	m.gauge("follower_lag_seconds", "Seconds since the log was last read to its end.", m.lag)
 	m.gauge("log_head_position", "Newest log position that is known.", func() float64 { return float64(m.head()) })
 	m.gauge("listener_connected", "Whether commits of other replicas are heard of at once; 1 where there are none.", m.listening)
+	m.gauge("writes_refused", "Whether the last commit failed, and not because of what it was about: full disk, read-only or absent database.", m.refusing)
 	m.letters = m.family("dead_letters_total", "Rows of the log that this replica has given up to deliver, by the class of the error.", "class",
 		"damaged", "newer", "panic", "crowded", "other")
 	m.gauge("deferred_rows", "Rows of the log that wait for another attempt to deliver them, or behind such a row.",
@@ -91,6 +92,13 @@ func (m *Metrics) listening() float64 {
 		return 0
 	}
 	return 1
+}
+
+func (m *Metrics) refusing() float64 {
+	if o := m.observed.Load(); o != nil && o.Refusing != nil && o.Refusing() {
+		return 1
+	}
+	return 0
 }
 
 func (m *Metrics) observe(pick func(*Observed) func() int) func() float64 {

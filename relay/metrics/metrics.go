@@ -49,6 +49,7 @@ type Observed struct {
 	Losses    func() uint64        // how often that ended; it never falls
 	Deferred  func() int           // rows of the log that are not delivered yet
 	Damaged   func() uint64        // how often a stored event was left out that cannot be read; it never falls
+	Refusing  func() bool          // whether nothing can be written
 }
 
 // New returns metrics that are all zero.

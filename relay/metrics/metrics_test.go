@@ -50,6 +50,7 @@ func TestWhatIsCountedIsShown(t *testing.T) {
 		Lag:           func() time.Duration { return 1500 * time.Millisecond },
 		Listening:     func() bool { return false },
 		Losses:        func() uint64 { return 6 },
+		Refusing:      func() bool { return true },
 	})
 	got := scrape(t, m)
 	for _, line := range []string{
@@ -78,6 +79,7 @@ func TestWhatIsCountedIsShown(t *testing.T) {
 		`fencepost_listener_connected 0`,
 		`fencepost_listener_losses_total 6`,
 		`fencepost_damaged_events_total 0`,
+		`fencepost_writes_refused 1`,
 		`fencepost_subscriptions 5`,
 		`fencepost_negotiated_events 77`,
 		`fencepost_outbound_queue_bytes 4096`,
@@ -102,6 +104,7 @@ func TestGaugesWorkBeforeAnythingIsObserved(t *testing.T) {
 		got := scrape(t, m)
 		require.Contains(t, got, "\nfencepost_subscriptions 0\n")
 		require.Contains(t, got, "\nfencepost_outbound_queue_bytes 0\n")
+		require.Contains(t, got, "\nfencepost_writes_refused 0\n")
 		require.Contains(t, got, "\nfencepost_follower_lag_positions 2\n")
 	}
 }

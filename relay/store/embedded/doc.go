@@ -44,7 +44,8 @@
 // queries pass over them. A block that Pebble itself cannot read fails who reads it.
 //
 // Failing. Before each commit the free space is looked at, and below
-// Options.MinFreeBytes commits are refused; they go on as soon as there is room.
+// Options.MinFreeBytes commits are refused; they go on as soon as there is room. Refusing
+// tells what became of the last one, a sweep's for which nothing was due included.
 // While tables cannot be written they are tried again ten times a second.
 // A write error that Pebble cannot continue after leaves the last published
 // snapshot readable and refuses commits, until a probe shows that the folder

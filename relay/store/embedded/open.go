@@ -60,6 +60,7 @@ func open(fs vfs.FS, dir string, opt Options) (*Store, error) {
 	}
 	if err := e.health.fatal(); err != nil {
 		opt.Logger.Error("data folder can be read only, for now", "err", err)
+		s.refusing.Store(true)
 	}
 	s.writer.Go(s.write)
 	return s, nil

@@ -30,12 +30,12 @@ type Store struct {
 	writer  sync.WaitGroup
 	close   func() error // runs shutdown once
 
-	damaged atomic.Uint64 // see Damaged
+	damaged  atomic.Uint64 // see Damaged
+	refusing atomic.Bool   // see Refusing
 
 	// Owned by the writer goroutine, then by shutdown.
 	engine   *engine   // nil while it cannot be opened
 	marks    *marks    // of engine
-	failing  bool      // the last commit failed
 	failedAt time.Time // when the database could last not be opened anew
 
 	mu sync.Mutex // guards the fields below; held for memory only

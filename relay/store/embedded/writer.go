@@ -28,15 +28,17 @@ func (s *Store) write() {
 	}
 }
 
+// Refusing reports whether the last commit failed. It does not lock.
+func (s *Store) Refusing() bool { return s.refusing.Load() }
+
 // note logs when commits begin to fail and when they go on, not each of them.
 func (s *Store) note(err error) {
-	switch failed := err != nil; {
-	case failed && !s.failing:
+	switch failed, before := err != nil, s.refusing.Swap(err != nil); {
+	case failed && !before:
 		s.opt.Logger.Error("commits are refused", "err", err)
-	case !failed && s.failing:
+	case !failed && before:
 		s.opt.Logger.Info("commits go on")
 	}
-	s.failing = err != nil
 }
 
 // commit decides the requests, makes the result durable and publishes it. On an

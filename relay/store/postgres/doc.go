@@ -32,6 +32,9 @@
 // and counted (Damaged). The sweep and an erasure remove it by the columns beside it and
 // say so to nobody, as its tags are not known. A deletion or a ban that names it is refused.
 //
+// Failing. Refusing says whether the last commit failed, and not because of what it was about.
+// While it did, one that had nothing to write, as most sweeps, commits a new version, to see.
+//
 // Searching. The words of an event (NIP-50) are cut by package wire and kept beside it; a
 // search finds by them and orders by score the newest matches, store.SearchDepth or as
 // many as the limit. It holds their index entries in memory, not the events.

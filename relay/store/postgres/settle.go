@@ -118,6 +118,9 @@ func (w *writer) settle(ctx context.Context, t *txn, err error) error {
 	}
 }
 
+// sqlMove takes the row of the head, and commits nothing else.
+const sqlMove = `UPDATE log_head SET version = version + 1`
+
 // arrived asks whether t is committed. It takes the lock of the head and moves the version: a
 // backend that still works on t has ended by then, or its commit is refused.
 func (w *writer) arrived(ctx context.Context, t *txn) (bool, error) {
@@ -127,7 +130,7 @@ func (w *writer) arrived(ctx context.Context, t *txn) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if _, err := conn.Exec(ctx, `UPDATE log_head SET version = version + 1`); err != nil {
+	if _, err := conn.Exec(ctx, sqlMove); err != nil {
 		return false, err
 	}
 	var version int64

@@ -28,8 +28,9 @@ type Store struct {
 	written chan struct{} // closed when the writer has ended
 	close   func() error  // runs shutdown once
 
-	closed  atomic.Bool
-	damaged atomic.Uint64 // see Damaged
+	closed   atomic.Bool
+	damaged  atomic.Uint64 // see Damaged
+	refusing atomic.Bool   // see Refusing
 
 	listener listener
 	writer   writer // owned by the writer goroutine

@@ -67,6 +67,9 @@ func (s *Store) commit(ctx context.Context, requests []*request) error {
 	}
 	s.opt.Logger.Error("commit", "err", err)
 	fail(requests, err)
+	if !isolates(err) {
+		s.refusing.Store(true)
+	}
 	if passes(err) || errors.Is(err, errUnknown) {
 		return err
 	}
@@ -140,6 +143,9 @@ func (s *Store) attempt(ctx context.Context, requests []*request, n *need) (*txn
 		if lock {
 			_, err = conn.Exec(ctx, "ROLLBACK")
 		}
+		if err == nil {
+			s.probe(ctx, conn)
+		}
 		return t, err
 	}
 	if err != nil {
@@ -152,7 +158,25 @@ func (s *Store) attempt(ctx context.Context, requests []*request, n *need) (*txn
 		}
 	}
 	s.writer.committed(t)
+	s.refusing.Store(false)
 	return t, nil
+}
+
+// Refusing reports whether the last commit failed, and not because of what it was about.
+// It does not lock.
+func (s *Store) Refusing() bool { return s.refusing.Load() }
+
+// probe commits something where the last commit failed and this one had nothing to write, such
+// as a sweep: that a database can be read does not say that it can be written.
+func (s *Store) probe(ctx context.Context, conn *pgx.Conn) {
+	if !s.refusing.Load() {
+		return
+	}
+	if _, err := conn.Exec(ctx, sqlMove); err != nil {
+		s.writer.drop(ctx) // its session may have begun in a read-only time
+		return
+	}
+	s.refusing.Store(false)
 }
 
 // decide reads what the requests need and answers them, for the case that it becomes
