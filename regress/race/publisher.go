@@ -47,18 +47,19 @@ func newPublisher(n int, o Options, conn *client.Client, l *ledger, topics []str
 	}
 }
 
-// storm publishes until the deadline at the rate wanted.
+// storm publishes until the deadline at the rate wanted, and at least once: a storm on a
+// machine that stood still for that long is short, and not nothing.
 func (p *publisher) storm(ctx context.Context, until time.Time) error {
 	pause := volley * time.Second / time.Duration(p.options.Rate)
 	next := time.NewTimer(0)
 	defer next.Stop()
-	for {
+	for first := true; ; first = false {
 		select {
 		case <-next.C:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if !time.Now().Before(until) {
+		if !first && !time.Now().Before(until) {
 			return nil
 		}
 		next.Reset(pause)

@@ -14,8 +14,17 @@ import (
 func small(url string) race.Options {
 	return race.Options{
 		URL: url, Connections: 6, Publishers: 3, Topics: 12, Rate: 200,
-		Duration: 800 * time.Millisecond, Patience: 5 * time.Second, Seed: 1,
+		Duration: 800 * time.Millisecond, Patience: time.Minute, Seed: 1,
 	}
+}
+
+// stormed is a relay with a fault, and what a storm must count of it.
+type stormed struct {
+	fault    fault
+	rises    func(race.Report) int
+	fails    bool          // it is one of the four that must not happen, and the only one
+	loose    bool          // others of the four rise too: frames seem to be of another generation
+	patience time.Duration // at first, since it is waited out
 }
 
 // TestStormCountsExactlyWhatTheRelayDoesWrong is not parallel: each storm needs
@@ -26,13 +35,7 @@ func TestStormCountsExactlyWhatTheRelayDoesWrong(t *testing.T) {
 	duplicate := func(r race.Report) int { return r.Duplicate }
 	missing := func(r race.Report) int { return r.Missing }
 	outOfOrder := func(r race.Report) int { return r.OutOfOrder }
-	for _, tc := range []struct {
-		fault    fault
-		rises    func(race.Report) int
-		fails    bool // it is one of the four that must not happen, and the only one
-		loose    bool // others of the four rise too: frames seem to be of another generation
-		patience time.Duration
-	}{
+	for _, tc := range []stormed{
 		{fault: correct, rises: judged},
 		{fault: afterClose, rises: stale, fails: true},
 		{fault: afterReplace, rises: stale, fails: true},
@@ -53,25 +56,41 @@ func TestStormCountsExactlyWhatTheRelayDoesWrong(t *testing.T) {
 			if tc.patience != 0 {
 				o.Patience = tc.patience
 			}
-			// On a starved machine a storm is a breeze: then another one follows.
+			// On a starved machine a storm is a breeze: then another one follows. Where the
+			// relay is right, and late for a short patience, it is judged with a longer one.
 			rose := false
 			for o.Seed = 1; !rose && o.Seed <= 10; o.Seed++ {
 				r, err := race.Run(t.Context(), o)
+				wrong := tc.misjudged(r)
+				if late := err != nil || wrong != ""; late && o.Patience < 5*time.Second {
+					o.Patience *= 3
+					continue
+				}
 				require.NoError(t, err)
+				require.Empty(t, wrong, "%+v", r)
 				require.Positive(t, r.Acknowledged)
-				require.Zero(t, r.Cut, "%+v", r)
 				rose = tc.rises(r) > 0
-				others := r.Stale + r.Duplicate + r.Missing + r.OutOfOrder
-				if tc.fails {
-					others -= tc.rises(r)
-					require.Equal(t, rose, r.Failed())
-				}
-				if !tc.loose {
-					require.Zero(t, others, "%+v", r)
-				}
 			}
 			require.True(t, rose)
 		})
+	}
+}
+
+// misjudged says what a report has that such a relay gives no reason for, "" for nothing.
+func (s *stormed) misjudged(r race.Report) string {
+	others := r.Stale + r.Duplicate + r.Missing + r.OutOfOrder
+	if s.fails {
+		others -= s.rises(r)
+	}
+	switch {
+	case r.Cut > 0:
+		return "connections were cut"
+	case s.fails && r.Failed() != (s.rises(r) > 0):
+		return "what must not happen did, and the storm has not failed"
+	case !s.loose && others > 0:
+		return "another fault than that of the relay"
+	default:
+		return ""
 	}
 }
 
