@@ -18,6 +18,16 @@ var storeMutants = []Mutant{
 		Suites: in("relay/store/embedded", "TestCrashLosesNothingAcknowledged"),
 	},
 	{
+		Name: "sync-does-not-wait", Promise: "E1", Says: "What the kernel was only asked to write is acknowledged.",
+		Edit:   Edit{"relay/store/aio/aio_linux.go", "\tvar count [8]byte\n", "\tif done := true; done {\n\t\treturn nil\n\t}\n\tvar count [8]byte\n"},
+		Suites: in("relay/store/aio", "TestNothingIsLeftToWriteWhenSyncReturns"),
+	},
+	{
+		Name: "sync-failure-hidden", Promise: "E1", Says: "What the disk has refused is acknowledged.",
+		Edit:   Edit{"relay/store/aio/aio_linux.go", "e.result < 0", "e.result < -1<<40"},
+		Suites: in("relay/store/aio", "TestTheKernelsAnswerIsTheError"),
+	},
+	{
 		Name: "commit-failure-hidden", Promise: "E1", Says: "What could not be written is acknowledged.",
 		Edit:   Edit{"relay/store/embedded/writer.go", "\t\t\t\tr.Fail(fmt.Errorf(\"commit: %w\", err))\n", "\t\t\t\t_ = fmt.Errorf\n"},
 		Suites: in("relay/store/embedded", "TestFullDiskRefusesCommitsServesReadsAndRecovers"),

@@ -6,6 +6,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"fencepost/relay/store/aio"
 )
 
 // engine is one opening of the database.
@@ -13,6 +15,7 @@ type engine struct {
 	// Set at construction, never changed.
 	db     *pebble.DB
 	health *health
+	syncer *aio.Syncer // of the write-ahead log; nil where there is none
 }
 
 // openBest opens the database; for reading alone, with the failure in its
@@ -35,7 +38,11 @@ func openBest(fs vfs.FS, dir string, lock *pebble.Lock, o Options) (*engine, err
 
 func openEngine(fs vfs.FS, dir string, lock *pebble.Lock, o Options) (*engine, error) {
 	h := newHealth(o.Logger, nil)
-	opt := databaseOptions(guardFS{FS: fs, health: h}, lock, o)
+	syncer, err := aio.New()
+	if err != nil {
+		o.Logger.Debug("commits are synced by a thread that waits", "err", err)
+	}
+	opt := databaseOptions(guardFS{FS: fs, health: h, syncer: syncer}, lock, o)
 	opt.Logger = h
 	opt.EventListener = h.listener()
 	db, err := pebble.Open(dir, opt)
@@ -44,9 +51,9 @@ func openEngine(fs vfs.FS, dir string, lock *pebble.Lock, o Options) (*engine, e
 		err = h.fatal()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open database: %w", err)
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), syncer.Close())
 	}
-	return &engine{db: db, health: h}, nil
+	return &engine{db: db, health: h, syncer: syncer}, nil
 }
 
 // openReadOnly opens the database for reading where it cannot be written
@@ -78,5 +85,5 @@ func (e *engine) commit(b *pebble.Batch) error {
 // close releases the database. It must be called once.
 func (e *engine) close() error {
 	close(e.health.closing)
-	return e.db.Close()
+	return errors.Join(e.db.Close(), e.syncer.Close())
 }

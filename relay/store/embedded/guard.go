@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"fencepost/relay/store/aio"
 )
 
 // What the names of files have: of the write-ahead log, of tables, and of Pebble's options.
@@ -19,10 +21,13 @@ const (
 // From then on the log's files stay as they are on disk, as if the process had
 // died at that moment; what Pebble still writes to them is dropped.
 //
+// It syncs them without a thread that waits, where that is possible: see aio.
+//
 // It also keeps a table that could not be written from being tried again at once.
 type guardFS struct {
 	vfs.FS
 	health *health
+	syncer *aio.Syncer // nil: files are synced by the calling thread
 }
 
 // Create implements vfs.FS.
@@ -72,7 +77,14 @@ func (f guardFile) Write(p []byte) (int, error) {
 func (f guardFile) Sync() error { return f.try(f.File.Sync) }
 
 // SyncData implements vfs.File.
-func (f guardFile) SyncData() error { return f.try(f.File.SyncData) }
+func (f guardFile) SyncData() error { return f.try(f.syncData) }
+
+func (f guardFile) syncData() error {
+	if fd := f.Fd(); f.guard.syncer != nil && fd != vfs.InvalidFd {
+		return f.guard.syncer.Sync(fd)
+	}
+	return f.File.SyncData()
+}
 
 // SyncTo implements vfs.File.
 func (f guardFile) SyncTo(length int64) (full bool, err error) {
