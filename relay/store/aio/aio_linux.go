@@ -16,26 +16,23 @@ const (
 	flagResfd = 1
 )
 
-// iocb is struct iocb. Its aio_key and aio_rw_flags, whose order depends on the machine,
-// are zero here.
+// iocb is struct iocb; what has no name here is zero.
 type iocb struct {
-	data     uint64
-	_        [2]uint32
-	opcode   uint16
-	priority int16
-	fd       uint32
-	buf      uint64
-	nbytes   uint64
-	offset   int64
-	_        uint64
-	flags    uint32
-	resfd    uint32 // the eventfd that is signalled at the end
+	_      uint64    // aio_data
+	_      [2]uint32 // aio_key and aio_rw_flags
+	opcode uint16
+	_      int16 // aio_reqprio
+	fd     uint32
+	_      [4]uint64 // aio_buf, aio_nbytes, aio_offset, aio_reserved2
+	flags  uint32
+	resfd  uint32 // the eventfd that is signalled at the end
 }
 
 // event is struct io_event.
 type event struct {
-	data, object      uint64
-	result, secondary int64
+	_      [2]uint64 // data and obj
+	result int64
+	_      int64 // res2
 }
 
 // failure is the error with which what was asked for has ended.
