@@ -25,11 +25,12 @@ type Options struct {
 	CloseAck bool   // answer CLOSE with CLOSED
 	OnClose  func() // called once when Close begins, outside the lock; may be nil, must not block
 
-	// Write is the writer: it is called in the connection's group when there may be
+	// Write is the writer: it is called with the group's context when there may be
 	// something to Take, never twice at a time. It takes and writes until Take gives
 	// no frame and returns; over says that it is not to be called again, because Take
 	// said done or the client cannot be written to. Nil: the caller polls Take.
 	Write func(ctx context.Context) (over bool)
+	Crew  *Crew // runs Write; nil: one of its own
 
 	// Sight says who may see an event whose frame is queued without a grant that
 	// holds; nil: everybody. It is called outside the lock and may block.
@@ -124,7 +125,7 @@ func NewConn(ctx context.Context, o Options) *Conn {
 		slots:   make(map[string]*Handle),
 		queue:   queue{maxFrames: o.Limits.QueueFrames, maxBytes: o.Limits.QueueBytes},
 	}
-	c.initWriter(o.Write)
+	c.initWriter(o.Write, o.Crew)
 	return c
 }
 

@@ -2,7 +2,8 @@
 // generations, its outbound queue, and the goroutines that live as long as it.
 //
 // One mutex a connection, the lifecycle lock, guards state, subscription table
-// and queue. Nothing blocks inside it: no I/O, no callback, no second lock.
+// and queue. Nothing blocks inside it: no I/O, no callback, no second lock but the
+// crew's, which is held for a few assignments.
 // Every frame passes one of the methods here, which lock, compare the handle,
 // push and unlock; a frame that is no longer wanted cannot enter, and one that
 // is in the queue already is dropped when the writer takes its batch.

@@ -80,9 +80,6 @@ func (g *Group) Run(name string, fn func(ctx context.Context)) bool {
 	return true
 }
 
-// start runs a goroutine that has entered the group before and leaves it itself.
-func (g *Group) start(run func()) { go run() }
-
 func (g *Group) run(name string, fn func(ctx context.Context)) {
 	defer g.leave(name)
 	defer g.recover(name)

@@ -3,7 +3,7 @@ package lifecycle
 // A goroutine begins with a stack of a few KiB, and each time it outgrows that the
 // runtime copies all its frames to one of twice the size. A query grows three times,
 // deep in the store, which took 17 % of the CPU of a REQ for one id, and a writer
-// once at each start. So they ask for what they need while there is next to nothing to
+// once at its start. So they ask for what they need while there is next to nothing to
 // copy: 18 to 24 % more such REQs per CPU-second. The stack is given back at the end.
 const (
 	queryRoom  = 14_000 // bytes; the next size above is 16 KiB, the largest that a processor keeps

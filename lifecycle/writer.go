@@ -2,15 +2,16 @@ package lifecycle
 
 import "context"
 
-// writer is the goroutine that writes what is queued. It is there only while there
-// is something to write: an idle connection has one goroutine, the reader. The
-// group counts it from the beginning until it is over, so that Group.Wait waits for
-// it, and starting it takes no lock beside the lifecycle lock.
+// writer writes what is queued. A goroutine of the crew runs it, only while there is
+// something to write: an idle connection has one goroutine, the reader. The group
+// counts it from the beginning until it is over, so that Group.Wait waits for it.
 type writer struct {
 	// Set at construction, never changed.
 	write func(ctx context.Context) (over bool) // nil: there is none, somebody polls Take
-	run   func()                                // a value, so that a start allocates nothing
-	over  chan struct{}                         // closed when write has returned true or panicked
+	crew  *Crew
+	over  chan struct{} // closed when write has returned true or panicked
+
+	next *Conn // whose writer is due after this one; guarded by Crew.mu
 
 	// Guarded by Conn.mu.
 	busy   bool // it runs, is about to, or is over
@@ -19,11 +20,14 @@ type writer struct {
 
 const writerName = "writer"
 
-func (c *Conn) initWriter(write func(ctx context.Context) (over bool)) {
+func (c *Conn) initWriter(write func(ctx context.Context) (over bool), crew *Crew) {
 	if write == nil {
 		return
 	}
-	c.writer = writer{write: write, run: c.runWriter, over: make(chan struct{})}
+	if crew == nil {
+		crew = new(Crew)
+	}
+	c.writer = writer{write: write, crew: crew, over: make(chan struct{})}
 	c.group.enter(writerName) // the group is new and takes it
 }
 
@@ -39,14 +43,14 @@ func (c *Conn) GiveUp() {
 	c.wakeLocked()
 }
 
-// wakeLocked starts the writer. One that is busy looks into the queue once more
+// wakeLocked makes the writer due. One that is busy looks into the queue once more
 // before it ends.
 func (c *Conn) wakeLocked() {
 	if c.writer.write == nil || c.writer.busy {
 		return
 	}
 	c.writer.busy = true
-	c.group.start(c.writer.run)
+	c.writer.crew.add(c)
 }
 
 // tookLocked notes what Take has found. The writer that found nothing to do ends,
@@ -57,7 +61,6 @@ func (c *Conn) tookLocked(n int, done bool) {
 }
 
 func (c *Conn) runWriter() {
-	deepenWriter(false)
 	over := true // also after a panic
 	defer func() {
 		if over {

@@ -113,6 +113,7 @@ var TopLevel = []string{
 // goroutines in a lifecycle.Group.
 var MayGo = map[string]string{
 	"lifecycle/group.go":             "it is the group",
+	"lifecycle/crew.go":              "each runs writers, for which the groups of their connections wait",
 	"relay/store/embedded/writer.go": "the one commit writer, which Close waits for",
 }
 

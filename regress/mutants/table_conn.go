@@ -4,6 +4,16 @@ package mutants
 // room and its end.
 var connMutants = []Mutant{
 	{
+		Name: "crew-of-one", Promise: "G8", Says: "A client that does not read keeps all others from their frames.",
+		Edit:   Edit{"lifecycle/crew.go", "\tstart = !w.looking\n\tw.looking = true\n\treturn c, start\n", "\tw.looking = true\n\treturn c, start\n"},
+		Suites: in("lifecycle", "TestAWriterThatBlocksKeepsNobodyFromWriting"),
+	},
+	{
+		Name: "crew-goes-home", Promise: "G8", Says: "Frames stay in their queues once a crew has been idle.",
+		Edit:   Edit{"lifecycle/crew.go", "\tif looks {\n\t\tw.looking = false\n\t}\n", ""},
+		Suites: in("lifecycle", "TestAWriterThatBlocksKeepsNobodyFromWriting"),
+	},
+	{
 		Name: "reserve-keeps-predecessor", Promise: "G2", Says: "Two generations of one id are current after a REQ.",
 		Edit:   Edit{"lifecycle/reserve.go", "\told = c.supersedeLocked(h.id)\n\tif r", "\tif r"},
 		Suites: also(in("lifecycle", "TestReserveRetiresThePredecessorInTheSameStep"), "TestReplacementDuringFanoutSendsNothingOfTheOlder"),

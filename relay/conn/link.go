@@ -70,7 +70,7 @@ func (s *Server) newLink(ctx context.Context, o *Options, sock Socket, peer life
 		OnClose: func() {
 			l.bound.Store(time.AfterFunc(o.FlushTimeout, l.cut))
 		},
-		Write: l.write,
+		Write: l.write, Crew: &l.server.crew,
 		Sight: o.Sight, OnEnded: o.OnEnded, Pause: o.Pause,
 		SightOfRemoved: o.SightOfRemoved,
 	})

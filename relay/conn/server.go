@@ -77,6 +77,8 @@ type Server struct {
 	options  atomic.Pointer[Options] // what new connections get; replaced whole
 	draining atomic.Bool             // set by Refuse
 
+	crew lifecycle.Crew // writers of all connections
+
 	frames   sync.Pool // *[]lifecycle.Frame; benchmark: BenchmarkIdle, 31 KiB a writer
 	buffers  sync.Pool // *[]byte; benchmark: BenchmarkIdle, 64 KiB a writer
 	deflates sync.Pool // *deflater; 650 KiB each
