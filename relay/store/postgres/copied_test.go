@@ -48,5 +48,5 @@ func TestReplicasAreSeenAndACopyIsNone(t *testing.T) {
 	require.Eventually(t, func() bool {
 		n, err := copying.Others(t.Context())
 		return err == nil && n == 0
-	}, 10*time.Second, 20*time.Millisecond)
+	}, patience, 20*time.Millisecond)
 }

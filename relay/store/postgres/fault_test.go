@@ -82,20 +82,18 @@ func long(short, full_ time.Duration) time.Duration {
 func TestKilledBackendsLoseNothing(t *testing.T) {
 	t.Parallel()
 	url := server.Start(t).Database(t)
-	stores := []*postgres.Store{reopen(t, url, postgres.Options{}), reopen(t, url, postgres.Options{})}
-	ctx, cancel := context.WithTimeout(t.Context(), long(2*time.Second, 20*time.Second))
-	defer cancel()
+	patiently := postgres.Options{CommitTimeout: time.Minute} // where commits are slow, a few in a row are killed
+	stores := []*postgres.Store{reopen(t, url, patiently), reopen(t, url, patiently)}
+	ctx, cancel := context.WithCancel(t.Context())
 	conn, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
 	var g errgroup.Group
 	kills := 0
 	g.Go(func() error {
-		for tick := time.Tick(30 * time.Millisecond); ; {
-			select {
-			case <-tick:
-			case <-ctx.Done():
-				return conn.Close(context.WithoutCancel(ctx))
-			}
+		defer cancel()
+		tick, clock := time.Tick(30*time.Millisecond), awake(t)
+		for clock() < long(2*time.Second, 20*time.Second) || kills == 0 && clock() < patience {
+			<-tick
 			var n int
 			const kill = `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'SELECT log_commit%' AND state <> 'idle'`
@@ -104,6 +102,7 @@ WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'S
 			}
 			kills += n
 		}
+		return conn.Close(t.Context())
 	})
 	l := publish(ctx, 0, stores)
 	require.NoError(t, g.Wait())
@@ -121,11 +120,17 @@ func TestARestartOfTheDatabaseLosesNothing(t *testing.T) {
 	}
 	url := from.Database(t)
 	stores := []*postgres.Store{reopen(t, url, postgres.Options{}), reopen(t, url, postgres.Options{})}
-	ctx, cancel := context.WithTimeout(t.Context(), long(3*time.Second, 20*time.Second))
-	defer cancel()
-	restarts := time.AfterFunc(time.Second, func() { from.Restart(t) })
-	defer restarts.Stop()
+	ctx, cancel := context.WithCancel(t.Context())
+	var g errgroup.Group
+	g.Go(func() error {
+		defer cancel()
+		<-time.After(time.Second)
+		from.Restart(t)
+		<-time.After(long(time.Second, 20*time.Second))
+		return nil
+	})
 	l := publish(ctx, 0, stores)
+	require.NoError(t, g.Wait())
 	l.requireKept(t, stores[0])
 	woken(t, stores[0])
 }

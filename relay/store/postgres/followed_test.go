@@ -29,7 +29,7 @@ func TestTheFollowerHasAConnectionOfItsOwn(t *testing.T) {
 		require.NoError(t, err)
 		t.Cleanup(release)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	entries, err := s.Followed().ReadLog(ctx, 0, 10)
 	require.NoError(t, err)
@@ -98,5 +98,5 @@ func poor(t *testing.T, owner string) (role, limited string) {
 // until waits for something that takes a moment.
 func until(t *testing.T, done func() bool) {
 	t.Helper()
-	require.Eventually(t, done, 30*time.Second, 20*time.Millisecond)
+	require.Eventually(t, done, patience, 20*time.Millisecond)
 }

@@ -60,6 +60,6 @@ func TestAStandbyIsNotReadAfterAReconnect(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := s.ReadLog(t.Context(), 0, 1)
 		return err == nil
-	}, time.Minute, 20*time.Millisecond)
+	}, patience, 20*time.Millisecond)
 	require.NoError(t, s.Append(t.Context(), []store.Write{{Event: note(1, "after")}})[0].Err)
 }

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/stretchr/testify/require"
@@ -27,7 +28,7 @@ func deletes(key int, events ...*wire.Event) *wire.Event {
 // not suffer for it.
 func TestADeletionNamesAsMuchAsIsReadAtOnce(t *testing.T) {
 	t.Parallel()
-	s := open(t, server.Start(t), postgres.Options{})
+	s := open(t, server.Start(t), postgres.Options{CommitTimeout: time.Minute}) // each reads 40 MiB
 	var large []*wire.Event
 	for _, c := range "abcdefghi" {
 		e := note(1, strings.Repeat(string(c), 8<<20))

@@ -113,7 +113,7 @@ WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '
 		require.NoError(t, holder.QueryRow(t.Context(), sql).Scan(&waits))
 		_, err := holder.Exec(t.Context(), "SELECT pg_stat_clear_snapshot()")
 		return err == nil && waits
-	}, 15*time.Second, 5*time.Millisecond)
+	}, patience, 5*time.Millisecond)
 	_, err = holder.Exec(t.Context(), "UPDATE log SET type = 4, detail = 1 WHERE position = 1")
 	require.NoError(t, err)
 	_, err = holder.Exec(t.Context(), "COMMIT")
@@ -129,8 +129,7 @@ func TestKilledTrimsLeaveNoHole(t *testing.T) {
 	t.Parallel()
 	url := server.Start(t).Database(t)
 	stores := []*postgres.Store{reopen(t, url, postgres.Options{}), reopen(t, url, postgres.Options{})}
-	ctx, cancel := context.WithTimeout(t.Context(), long(2*time.Second, 20*time.Second))
-	defer cancel()
+	ctx, cancel := context.WithCancel(t.Context())
 	conn, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
 	var g errgroup.Group
@@ -143,18 +142,20 @@ func TestKilledTrimsLeaveNoHole(t *testing.T) {
 		})
 	}
 	g.Go(func() error {
-		for tick := time.Tick(20 * time.Millisecond); ; {
-			select {
-			case <-tick:
-			case <-ctx.Done():
-				return conn.Close(context.WithoutCancel(ctx))
-			}
+		defer cancel()
+		tick, clock, head := time.Tick(20*time.Millisecond), awake(t), 0
+		for clock() < long(2*time.Second, 20*time.Second) || head < 100 && clock() < patience {
+			<-tick
 			const kill = `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'SELECT log_trim%' AND state <> 'idle'`
 			if _, err := conn.Exec(t.Context(), kill); err != nil {
 				return err
 			}
+			if err := conn.QueryRow(t.Context(), `SELECT head FROM log_head`).Scan(&head); err != nil {
+				return err
+			}
 		}
+		return conn.Close(t.Context())
 	})
 	l := publish(ctx, 0, stores)
 	require.NoError(t, g.Wait())

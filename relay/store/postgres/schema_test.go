@@ -82,7 +82,7 @@ func TestARollingDeployDoesNotStopOlderReplicas(t *testing.T) {
 	require.Eventually(t, func() bool { // its session ends a moment later
 		s, err = postgres.Open(t.Context(), url, postgres.Options{Migrate: true})
 		return err == nil
-	}, time.Minute, 20*time.Millisecond)
+	}, patience, 20*time.Millisecond)
 	require.NoError(t, s.Close())
 }
 

@@ -33,8 +33,7 @@ func TestConnectionsThatFallSilentAreReplaced(t *testing.T) {
 			<-time.After(idle)
 			p.Silence()
 
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-			defer cancel()
+			ctx := within(t, 5*time.Second)
 			rows, err := s.Followed().ReadLog(ctx, 0, 1)
 			if err != nil {
 				require.NoError(t, ctx.Err())
@@ -42,9 +41,7 @@ func TestConnectionsThatFallSilentAreReplaced(t *testing.T) {
 			}
 			require.NoError(t, err, "O3: within 5 s nothing is left of the silent one, that has not to be waited for again")
 			require.Len(t, rows, 1)
-			short, cancel := context.WithTimeout(t.Context(), 8*time.Second)
-			defer cancel()
-			require.NoError(t, use(short, s), "none that was idle for longer than a second is used again")
+			require.NoError(t, use(within(t, 8*time.Second), s), "none that was idle for longer than a second is used again")
 			require.NoError(t, write(t, s, store.Write{Event: note(1, "after")}).Err)
 		})
 	}
@@ -79,8 +76,7 @@ func holding(t *testing.T) (*postgres.Store, *server.Proxy, *server.Trap) {
 func TestAShortStatementThatHangsEnds(t *testing.T) {
 	t.Parallel()
 	s, _, _ := holding(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
-	defer cancel()
+	ctx := within(t, 15*time.Second)
 	_, err := s.Snapshot(ctx)
 	require.Error(t, err)
 	require.NoError(t, ctx.Err())
@@ -99,9 +95,9 @@ func TestAStoreClosesAlthoughTheDatabaseIsSilent(t *testing.T) {
 	<-held.Reached()
 	p.Set(server.BlackHole)
 	defer p.Set(server.None)
-	began := time.Now()
+	took := awake(t)
 	require.NoError(t, s.Close())
-	require.Less(t, time.Since(began), 9*time.Second)
+	require.Less(t, took(), 9*time.Second)
 	require.ErrorIs(t, asking.Wait(), store.ErrClosed)
 }
 
@@ -127,7 +123,7 @@ func TestSessionsFromAReadOnlyTimeAreReplaced(t *testing.T) {
 	require.Eventually(t, func() bool {
 		var refused *pgconn.PgError
 		return errors.As(seen(), &refused) && refused.Code == "25006"
-	}, 10*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 	say(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET default_transaction_read_only', current_database()); END $$`)
 	_ = seen() // the connection of the time before may be left
 	require.NoError(t, seen())
@@ -137,18 +133,21 @@ func TestSessionsFromAReadOnlyTimeAreReplaced(t *testing.T) {
 func TestNobodyWaitsForTheDatabaseAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	p := server.NewProxy(t, server.Start(t).Database(t))
-	const patience = time.Second
-	s := reopen(t, p.URL(), postgres.Options{CommitTimeout: patience})
+	const timeout = time.Second
+	s := reopen(t, p.URL(), postgres.Options{CommitTimeout: timeout})
 	p.Set(server.Reset)
-	began := time.Now()
-	var callers errgroup.Group
-	for caller := range 20 {
-		writes := make([]store.Write, 501) // two of them are more than one commit takes
-		for i := range writes {
-			writes[i].Event = note(caller, strconv.Itoa(i))
+	queue := make([][]store.Write, 20)
+	for caller := range queue {
+		queue[caller] = make([]store.Write, 501) // two of them are more than one commit takes
+		for i := range queue[caller] {
+			queue[caller][i].Event = note(caller, strconv.Itoa(i))
 		}
+	}
+	took := awake(t)
+	var callers errgroup.Group
+	for caller := range queue {
 		callers.Go(func() error {
-			for _, out := range s.Append(context.WithoutCancel(t.Context()), writes) {
+			for _, out := range s.Append(context.WithoutCancel(t.Context()), queue[caller]) {
 				if out.Err == nil {
 					return errors.New("acknowledged without a database")
 				}
@@ -157,7 +156,7 @@ func TestNobodyWaitsForTheDatabaseAgainAndAgain(t *testing.T) {
 		})
 	}
 	require.NoError(t, callers.Wait())
-	require.Less(t, time.Since(began), 10*patience)
+	require.Less(t, took(), 10*timeout)
 	p.Set(server.None)
 	require.NoError(t, write(t, s, store.Write{Event: note(1, "after")}).Err)
 }
