@@ -273,7 +273,8 @@ func TestTablesThatCannotBeWrittenAreTriedAgainAfterAPause(t *testing.T) {
 	d.full.Store(true)
 	fillUntilRefused(t, s)
 	const tries = 4
-	before, begun := d.failures.Load(), time.Now()
+	begun := time.Now() // first: what fails after it, and before the next line, is not waited for
+	before := d.failures.Load()
 	require.Eventually(t, func() bool { return d.failures.Load() >= before+tries }, waitAtMost, waitStep)
 	require.GreaterOrEqual(t, time.Since(begun), (tries-1)*embedded.RetryPause)
 	begun = time.Now()
