@@ -19,7 +19,6 @@ import (
 
 	"fencepost/regress/postgres"
 	"fencepost/relay"
-	"fencepost/relay/config"
 	"fencepost/relay/throttle"
 	"fencepost/relay/wire"
 )
@@ -32,7 +31,7 @@ func TestADatabaseThatGoesAwayWhileRelaysRun(t *testing.T) {
 	if !server.Own() {
 		t.Skip("the database is not this test's to kill")
 	}
-	all := replicas(t, server.Database(t), 2, func(c *config.Config) { c.Access.MaxLag = 2 * time.Second })
+	all := replicas(t, server.Database(t), 2)
 	reader, writer := all[1].dial(t), all[0].dial(t)
 	open(t, reader, `{"kinds":[1]}`)
 	first := note(t, "before")

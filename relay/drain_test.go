@@ -24,7 +24,7 @@ func TestARequestThatNeverEndsDoesNotHoldUpTheDrain(t *testing.T) {
 
 			began := time.Now()
 			require.NoError(t, r.stop())
-			require.Less(t, time.Since(began), 20*time.Second)
+			require.Less(t, time.Since(began), 50*time.Second)
 		})
 	}
 }

@@ -19,7 +19,7 @@ func (r *running) dialTCP(t *testing.T) net.Conn {
 	c, err := net.Dial("tcp", r.url)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() }) // the relay may have closed it first
-	require.NoError(t, c.SetDeadline(time.Now().Add(20*time.Second)))
+	require.NoError(t, c.SetDeadline(time.Now().Add(soon)))
 	return c
 }
 
