@@ -39,7 +39,11 @@ const parked = "parked"
 
 var crashStream = fence.Stream{Owner: storetest.Key(0), Name: "s"}
 
-const crashLease = time.Second
+const crashLease = time.Minute
+
+// later is the clock of who comes after the child: its lease is over, and it will be a
+// while until nobody remembers the stream.
+func later() time.Time { return time.Now().Add(crashLease + time.Second) }
 
 func crashChange(token string) fence.Change {
 	return fence.Change{New: fence.TokenOf(token), Active: true, Lease: crashLease}

@@ -124,7 +124,7 @@ func TestAKilledProcessLeavesAStreamInOrder(t *testing.T) {
 				sink := local{storetest.NewFake(time.Now)}
 				row.crash.URL = sink.serve(t, m)
 				killed(t, row.crash)
-				e := kv.New(kv.Options{KV: m, Sink: sink})
+				e := kv.New(kv.Options{KV: m, Sink: sink, Now: later})
 				v, err := e.Look(t.Context(), crashStream)
 				require.NoError(t, err)
 				require.Equal(t, row.claimed, v.Exists())
@@ -189,7 +189,7 @@ func TestAKilledRelayLeavesAStreamInOrder(t *testing.T) {
 			t.Parallel()
 			row.crash.Dir = t.TempDir()
 			killed(t, row.crash)
-			s, err := embedded.Open(row.crash.Dir, embedded.Options{})
+			s, err := embedded.Open(row.crash.Dir, embedded.Options{Now: later})
 			require.NoError(t, err)
 			defer func() { require.NoError(t, s.Close()) }()
 			state, _, err := s.Fence(t.Context(), crashStream)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 )
@@ -101,6 +102,13 @@ func (c *Crew) Owner() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.owner
+}
+
+// Told is what was told so far.
+func (c *Crew) Told() []Line {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.told)
 }
 
 // Signal sends a signal to a writer, if it runs.

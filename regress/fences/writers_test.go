@@ -66,7 +66,8 @@ func binary(t *testing.T) string {
 }
 
 // storm runs six writers on one stream: one after another is stopped for longer than the
-// lease, some are killed as soon as they have claimed, some revoke.
+// lease, some are killed as soon as they have claimed, some revoke. On a slow machine it
+// takes longer, until enough has happened.
 func storm(t *testing.T, relays []*cluster.Replica) (told []fences.Line) {
 	t.Helper()
 	d := 12 * time.Second
@@ -83,9 +84,16 @@ func storm(t *testing.T, relays []*cluster.Replica) (told []fences.Line) {
 		w := fences.Writer{Number: i, URLs: urls, Key: key, Stream: "s", Lease: lease, Revoke: 150}
 		require.NoError(t, crew.Hire(w))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	defer cancel()
+	ctx, cancel := context.WithCancel(t.Context())
 	var g errgroup.Group
+	g.Go(func() error {
+		defer cancel()
+		<-time.After(d)
+		for late := time.Now().Add(cluster.Patience); !enough(crew.Told()) && time.Now().Before(late); {
+			<-time.After(100 * time.Millisecond)
+		}
+		return nil
+	})
 	for i := range writers {
 		g.Go(func() error {
 			own := rand.New(rand.NewPCG(uint64(i), 1))
@@ -119,6 +127,27 @@ func storm(t *testing.T, relays []*cluster.Replica) (told []fences.Line) {
 	return told
 }
 
+// What has to happen in a storm, or it proves nothing.
+const (
+	leastFrames  = 500
+	leastOwners  = 6
+	leastRefused = 1 // woke as former owners
+)
+
+func enough(told []fences.Line) bool {
+	frames, refused, owners := 0, 0, map[uint64]bool{}
+	for _, l := range told {
+		switch l.Did {
+		case "admitted":
+			frames++
+			owners[l.Epoch] = true
+		case "refused":
+			refused++
+		}
+	}
+	return frames >= leastFrames && len(owners) >= leastOwners && refused >= leastRefused
+}
+
 func judge(t *testing.T, s store.Store, told []fences.Line) {
 	t.Helper()
 	owner, err := nostr.GetPublicKey(key)
@@ -137,9 +166,9 @@ func judge(t *testing.T, s store.Store, told []fences.Line) {
 	r, err := fences.Check(rows, told, state.Next)
 	t.Logf("%+v", r)
 	require.NoError(t, err)
-	require.Greater(t, r.Frames, 500)
-	require.Greater(t, r.Owners, 5)
-	require.Positive(t, r.Refused, "nobody woke as a former owner")
+	require.GreaterOrEqual(t, r.Frames, leastFrames)
+	require.GreaterOrEqual(t, r.Owners, leastOwners)
+	require.GreaterOrEqual(t, r.Refused, leastRefused, "nobody woke as a former owner")
 }
 
 // P1, P6, P8 of the embedded store, over HTTP.
