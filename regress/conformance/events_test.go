@@ -250,15 +250,21 @@ func TestExpiredEventIsNotServed(t *testing.T) {
 	t.Parallel()
 	p := target(t).dial(t)
 	topic, author := random(), nostr.GeneratePrivateKey()
-	at := time.Now().Unix() + 2
-	e := signed(author, 30078, nostr.Now(), random(), nostr.Tag{"t", topic}, nostr.Tag{"d", topic}, nostr.Tag{"expiration", strconv.FormatInt(at, 10)})
-	p.store(e)
-	filters := []string{
-		`{"ids":["` + e.ID + `"]}`, on(topic), `{"#d":["` + topic + `"]}`, `{"authors":["` + public(author) + `"]}`,
-		`{"authors":["` + public(author) + `"],"kinds":[30078]}`, fmt.Sprintf(`{"kinds":[30078],"since":%d,"limit":500}`, e.CreatedAt),
-	}
-	for _, f := range filters {
-		require.Contains(t, p.ids(f), e.ID, f)
+	var at int64
+	var e *wire.Event
+	var filters []string
+	for lead := int64(2); time.Now().Unix() >= at; lead *= 2 { // it must be served before it expires
+		at = time.Now().Unix() + lead
+		e = signed(author, 30078, nostr.Now(), random(), nostr.Tag{"t", topic}, nostr.Tag{"d", topic}, nostr.Tag{"expiration", strconv.FormatInt(at, 10)})
+		stored := p.publish(e).OK
+		filters = []string{
+			`{"ids":["` + e.ID + `"]}`, on(topic), `{"#d":["` + topic + `"]}`, `{"authors":["` + public(author) + `"]}`,
+			`{"authors":["` + public(author) + `"],"kinds":[30078]}`, fmt.Sprintf(`{"kinds":[30078],"since":%d,"limit":500}`, e.CreatedAt),
+		}
+		for _, f := range filters {
+			served := slices.Contains(p.ids(f), e.ID)
+			require.True(t, stored && served || time.Now().Unix() >= at, f)
+		}
 	}
 	eventually(t, "the event has expired", func() bool { return time.Now().Unix() >= at })
 	for _, f := range filters {

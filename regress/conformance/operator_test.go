@@ -97,7 +97,7 @@ func prefixed(text string) string {
 // NIP-86 and NIP-98.
 func TestRefusedCallsSayWhy(t *testing.T) {
 	t.Parallel()
-	r := target(t, managed()...)
+	r := own(t, managed()...) // which has just started
 	const list = `{"method":"listbannedpubkeys","params":[]}`
 	page := r.page("/")
 	good := func(body string) string { return token(t, operatorKey, page, body) }

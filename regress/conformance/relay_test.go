@@ -23,7 +23,7 @@ import (
 )
 
 // patience is how long anything may take that must come.
-const patience = 15 * time.Second
+const patience = 60 * time.Second
 
 // relay is the relay under test: a process of ours, or one by URL.
 type relay struct {
