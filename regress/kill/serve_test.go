@@ -194,7 +194,7 @@ func name(t *testing.T, p *process) string {
 func TestStormAgainstTheBinary(t *testing.T) {
 	t.Parallel()
 	p := start(t, filepath.Join(t.TempDir(), "data"))
-	code, stdout, stderr := command(t, nil, "race", p.url, "--connections=8", "--duration=1s", "--patience=20s")
+	code, stdout, stderr := command(t, nil, "race", p.url, "--connections=8", "--duration=1s", "--patience=60s")
 	require.Zero(t, code, stdout+stderr)
 	require.Regexp(t, `\ntotal +0 +in `, stdout)
 	require.Empty(t, stderr)

@@ -176,7 +176,7 @@ func (w *town) admit(ctx context.Context) error {
 // insist publishes an event until it is accepted: a relay that makes mistakes may
 // be late to see that there is the group.
 func insist(ctx context.Context, conn *client.Client, e *wire.Event) (err error) {
-	for range 100 {
+	for late := time.Now().Add(patience); time.Now().Before(late); {
 		if err = conn.Publish(ctx, e); err == nil {
 			return nil
 		}
