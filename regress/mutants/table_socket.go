@@ -43,6 +43,36 @@ var socketMutants = []Mutant{
 		Suites: in("relay/conn", "TestNothingIsWrittenBehindTheCloseFrame"),
 	},
 	{
+		Name: "deadline-left-behind", Promise: "websocket.write_timeout", Says: "A client that was slow once loses its connection although it reads again.",
+		Edit:   Edit{"relay/conn/wireconn.go", "return c.SetWriteDeadline(time.Time{}) //", "return nil //"},
+		Suites: in("relay/conn", "TestASlowWriteLeavesNoDeadlineBehind"),
+	},
+	{
+		Name: "rest-without-deadline", Promise: "websocket.write_timeout", Says: "A client that takes a part and reads no more holds its writer for ever.",
+		Edit:   Edit{"relay/conn/wireconn.go", "err := c.SetWriteDeadline(deadline)", "err := c.SetWriteDeadline(time.Time{})"},
+		Suites: in("relay/conn", "TestTheRestIsWrittenWithinTheDeadline"),
+	},
+	{
+		Name: "rest-not-written", Promise: "RFC 6455", Says: "What the socket does not take at once is lost, and half a frame stays.",
+		Edit:   Edit{"relay/conn/wireconn.go", "if err != nil || len(rest) == 0 {", "if err != nil || len(rest) >= 0 {"},
+		Suites: in("relay/conn", "TestTheRestIsWrittenWithinTheDeadline", "TestClosingEndsAWrite"),
+	},
+	{
+		Name: "deadline-for-every-write", Promise: "G8", Says: "Each write sets a timer, also when the socket takes all at once.",
+		Edit:   Edit{"relay/conn/wireconn.go", "\tif c.raw == nil {\n\t\treturn c.writeBy", "\tif true {\n\t\treturn c.writeBy"},
+		Suites: in("relay/conn", "TestWhatTheSocketTakesAtOnceNeedsNoDeadline"),
+	},
+	{
+		Name: "error-of-the-try-dropped", Promise: "G10", Says: "Why a connection is lost is not known.",
+		Edit:   Edit{"relay/conn/wireconn.go", "if c.outErr != nil {", "if false {"},
+		Suites: in("relay/conn", "TestAFailedWriteSaysTheSameInBothWays"),
+	},
+	{
+		Name: "deadlines-of-http-hold", Promise: "websocket.write_timeout", Says: "A connection ends when the time for its HTTP request is over.",
+		Edit:   Edit{"relay/conn/upgrade.go", "errors.Join(tune(raw), raw.SetDeadline(time.Time{}))", "tune(raw)"},
+		Suites: in("relay/conn", "TestDeadlinesOfHTTPDoNotHold"),
+	},
+	{
 		Name: "dead-peer-kept", Promise: "G10", Says: "A peer that is gone keeps its connection.",
 		Edit:   Edit{"relay/conn/writer.go", "if err != nil && judged {", "if err != nil && judged && false {"},
 		Suites: in("relay/conn", "TestADeadPeerIsNoticedAlthoughItHasSubscriptions"),

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,17 +25,35 @@ type counting struct {
 
 func (l counting) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
-	return countingConn{c, l.writes}, err
+	if err != nil {
+		return nil, err
+	}
+	return countingConn{c.(*net.TCPConn), l.writes}, nil
 }
 
 type countingConn struct {
-	net.Conn
+	*net.TCPConn
 	writes *atomic.Int64
 }
 
 func (c countingConn) Write(p []byte) (int, error) {
 	c.writes.Add(1)
-	return c.Conn.Write(p)
+	return c.TCPConn.Write(p)
+}
+
+func (c countingConn) SyscallConn() (syscall.RawConn, error) {
+	raw, err := c.TCPConn.SyscallConn()
+	return countingRaw{raw, c.writes}, err
+}
+
+type countingRaw struct {
+	syscall.RawConn
+	writes *atomic.Int64
+}
+
+func (c countingRaw) Write(f func(fd uintptr) bool) error {
+	c.writes.Add(1)
+	return c.RawConn.Write(f)
 }
 
 // queueing returns a hook that queues frames while the writer stands at its first

@@ -33,8 +33,12 @@
 // logged with its stack and counted under the reason "panic".
 //
 // A client that stops reading holds up its own writer only: a batch that the
-// socket does not take within WriteTimeout ends the connection. A peer that
-// gives no sign of life within PongTimeout of a ping is dead. While a message is
-// handled or a batch is written nobody looks for the sign, so a ping then
-// proves nothing and is asked again.
+// socket does not take within WriteTimeout ends the connection. What is written
+// is offered to the socket first, which nearly always takes it all, and only for a
+// rest is there a deadline. Without a socket that can be asked so (TLS, or not Unix)
+// there is one for every write.
+//
+// A peer that gives no sign of life within PongTimeout of a ping is dead. While a
+// message is handled or a batch is written nobody looks for the sign, so a ping
+// then proves nothing and is asked again.
 package conn

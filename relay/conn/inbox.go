@@ -3,7 +3,6 @@ package conn
 import (
 	"io"
 	"sync"
-	"syscall"
 )
 
 const (
@@ -19,12 +18,11 @@ const (
 type inbox struct {
 	// Set at construction, never changed.
 	wire *wireConn
-	raw  syscall.RawConn    // nil: the connection has a buffer of its own
-	try  func(uintptr) bool // tryRead, as a value
+	try  func(uintptr) bool // tryRead, as a value; not used without wire.raw
 	pool *sync.Pool         // *[]byte, of readAhead bytes
 
 	// Owned by the reader.
-	buf      *[]byte // nil while a connection that shares waits
+	buf      *[]byte // nil while a connection that shares waits; its own without wire.raw
 	from, to int     // (*buf)[from:to] has been read and not been used
 	n        int     // what the last tryRead gave
 	err      error
@@ -32,14 +30,10 @@ type inbox struct {
 
 func newInbox(w *wireConn, pool *sync.Pool) inbox {
 	b := inbox{wire: w, pool: pool}
-	if shared, ok := w.Conn.(syscall.Conn); ok && canTry {
-		if raw, err := shared.SyscallConn(); err == nil {
-			b.raw = raw
-			return b
-		}
+	if w.raw == nil {
+		own := make([]byte, ownBuffer)
+		b.buf = &own
 	}
-	own := make([]byte, ownBuffer)
-	b.buf = &own
 	return b
 }
 
@@ -85,11 +79,11 @@ func (b *inbox) fill() error {
 }
 
 func (b *inbox) read() (n int, err error) {
-	if len(b.wire.early) > 0 || b.raw == nil {
+	if len(b.wire.early) > 0 || b.wire.raw == nil {
 		b.take()
 		return b.wire.Read((*b.buf)[b.to:])
 	}
-	if err := b.raw.Read(b.try); err != nil {
+	if err := b.wire.raw.Read(b.try); err != nil {
 		return 0, err
 	}
 	return b.n, b.err

@@ -2,7 +2,7 @@
 
 package conn
 
-// canTry says that readNow works here.
+// canTry says that readNow and writeNow work here.
 const canTry = false
 
 // readNow is not called.

@@ -4,7 +4,7 @@ package conn
 
 import "syscall"
 
-// canTry says that readNow works here.
+// canTry says that readNow and writeNow work here.
 const canTry = true
 
 // readNow reads from a socket that does not block; again says that nothing is

@@ -51,12 +51,12 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	}
 	early, err := rw.Reader.Peek(rw.Reader.Buffered())
 	if err == nil {
-		err = tune(raw)
+		err = errors.Join(tune(raw), raw.SetDeadline(time.Time{})) // those of HTTP do not hold here
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, raw.Close())
 	}
-	h.wire = &wireConn{Conn: raw, timeout: h.timeout, early: append([]byte(nil), early...)}
+	h.wire = newWireConn(raw, h.timeout, append([]byte(nil), early...))
 	const least = 16
 	var none nowhere
 	return none, bufio.NewReadWriter(bufio.NewReaderSize(none, least), bufio.NewWriterSize(none, least)), nil
