@@ -188,7 +188,7 @@ func build(g *lifecycle.Group, c config.Config, s store.Store, may *permissions,
 	p.conns = conn.NewServer(g.Context(), o)
 	p.metrics.Observe(metrics.Observed{
 		Subscriptions: p.index.Len, OutboundBytes: p.outboundBytes, Negotiated: p.handlers.Held, Lag: p.lag,
-		Head:      func() uint64 { return p.head(g.Context()) },
+		Head:      func() uint64 { return uint64(h.head()) },
 		Listening: func() bool { return hears(s) },
 		Losses:    losses(s),
 		Deferred:  func() int { return len(p.follower.Deferred()) },
@@ -237,23 +237,6 @@ func trustedFor(c config.Config) time.Duration {
 		return 0
 	}
 	return c.Access.MaxLag
-}
-
-// head returns the newest position of the log, or 0 when the store does not say it
-// soon.
-func (p *parts) head(ctx context.Context) uint64 {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	return uint64(head(ctx, p.store))
-}
-
-// head returns the newest position of the log, or 0 when the store is closed.
-func head(ctx context.Context, s store.Store) store.Position {
-	info, err := s.Log(ctx)
-	if err != nil {
-		return 0 // the follower reports the fault
-	}
-	return info.Head
 }
 
 // outboundBytes returns what is queued for all connections.

@@ -38,6 +38,16 @@ func WatchHistory(ctx context.Context, s store.Store, applied func() store.Posit
 	return watch(ctx)
 }
 
+// Newest returns what a relay's metrics say of the head of s, and how it looks.
+func Newest(ctx context.Context, s store.Store) (head func() store.Position, look func(context.Context) error, err error) {
+	h, err := newHistory(ctx, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	h.applied = func() store.Position { return 0 }
+	return h.head, h.look, nil
+}
+
 // History returns the log of s as a relay's follower reads it from now on, and what
 // watches it.
 func History(ctx context.Context, s store.Store, applied func() store.Position) (log outbox.Log, watch func(context.Context) error, err error) {

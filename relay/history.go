@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"fencepost/relay/outbox"
@@ -29,6 +30,8 @@ type history struct {
 	broken chan struct{} // of the chain, nil where there is none
 
 	applied func() store.Position // up to where the follower has come; set before anything runs
+
+	newest atomic.Uint64 // see head
 }
 
 // newHistory returns the history of s as it is now.
@@ -37,6 +40,7 @@ func newHistory(ctx context.Context, s store.Store) (h *history, err error) {
 	if h.start, err = s.Log(ctx); err != nil {
 		return nil, fmt.Errorf("read log: %w", err)
 	}
+	h.newest.Store(uint64(h.start.Head))
 	if !isShared(s) {
 		return h, nil
 	}
@@ -67,6 +71,10 @@ func (h *history) watch(ctx context.Context) error {
 	}
 }
 
+// head returns the newest position of the log that was seen, a second ago at most while
+// the store answers. It does not ask.
+func (h *history) head() store.Position { return store.Position(h.newest.Load()) }
+
 // look returns why the relay has to end.
 func (h *history) look(ctx context.Context) error {
 	applied := h.applied()
@@ -79,6 +87,7 @@ func (h *history) look(ctx context.Context) error {
 	case applied+1 < info.Floor:
 		return errTrimmed
 	}
+	h.newest.Store(uint64(info.Head))
 	s, ok := h.store.(shared)
 	if !ok {
 		return nil

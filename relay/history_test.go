@@ -86,6 +86,20 @@ func TestARelayEndsWhenItsLogIsAnotherOne(t *testing.T) {
 	}
 }
 
+// A scrape asks nobody: it would wait where the database does not answer.
+func TestTheHeadThatIsToldIsTheOneSeenLast(t *testing.T) {
+	t.Parallel()
+	s := &told{info: store.LogInfo{Epoch: "a", Head: 7}}
+	head, look, err := relay.Newest(t.Context(), s)
+	require.NoError(t, err)
+	require.EqualValues(t, 7, head())
+	for _, err := range []error{nil, errors.New("away")} {
+		s.say(store.LogInfo{Epoch: "a", Head: 9}, err)
+		require.NoError(t, look(t.Context()))
+		require.EqualValues(t, 9, head())
+	}
+}
+
 func TestARelayEndsWhenItsLogWasTrimmedBeyondIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
