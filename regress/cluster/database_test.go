@@ -31,11 +31,14 @@ const (
 	notifiers = `query LIKE 'NOTIFY%'`
 )
 
-// terminate ends backends again and again until ctx ends, and returns how many.
+// terminate ends backends again and again until ctx ends, and returns how many. It does so
+// until it has found one, for a while.
 func (o *operator) terminate(ctx context.Context, every time.Duration, which string) (total int, err error) {
 	sql := `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND (` + which + `)`
-	for cluster.Wait(ctx, every) == nil {
+	patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), cluster.Patience)
+	defer cancel()
+	for cluster.Wait(ctx, every) == nil || total == 0 && cluster.Wait(patient, every) == nil {
 		var n int
 		if err := o.conn.QueryRow(context.WithoutCancel(ctx), sql).Scan(&n); err != nil {
 			return total, err
