@@ -1,6 +1,8 @@
 package postgres_test
 
 import (
+	"net"
+	"net/url"
 	"testing"
 	"time"
 
@@ -62,4 +64,23 @@ func TestAStandbyIsNotReadAfterAReconnect(t *testing.T) {
 		return err == nil
 	}, patience, 20*time.Millisecond)
 	require.NoError(t, s.Append(t.Context(), []store.Write{{Event: note(1, "after")}})[0].Err)
+}
+
+// Where a machine is gone, nobody says so: its address takes connections and is silent, or does
+// not even take them. The primary is the other one.
+func TestAHostThatIsSilentIsPassedOver(t *testing.T) {
+	t.Parallel()
+	dead, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts
+	require.NoError(t, err)
+	defer func() { require.NoError(t, dead.Close()) }()
+	database := server.Start(t).Database(t)
+	u, err := url.Parse(database)
+	require.NoError(t, err)
+	u.Host = dead.Addr().String() + "," + u.Host
+	s := reopen(t, u.String(), postgres.Options{})
+	require.NoError(t, write(t, s, store.Write{Event: note(1, "first")}).Err)
+	run(t, database, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+	require.NoError(t, write(t, s, store.Write{Event: note(1, "by another connection")}).Err)
+	require.NoError(t, use(within(t, 20*time.Second), s))
+	require.Eventually(t, s.Listening, patience, 10*time.Millisecond)
 }

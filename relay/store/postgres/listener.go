@@ -137,12 +137,12 @@ func (s *Store) tell(ctx context.Context) {
 }
 
 func (s *Store) tellOnce(ctx context.Context, w *writer) error {
-	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
-	defer cancel()
 	conn, err := w.connection(ctx)
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
 	s.listener.notifier.Store(conn.PgConn().PID())
 	_, err = conn.Exec(ctx, "NOTIFY "+channel)
 	return err

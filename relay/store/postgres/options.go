@@ -71,18 +71,32 @@ const (
 
 	lockTimeout    = 2 * time.Second     // also for TCP without an answer
 	idleTimeout    = 3 * lockTimeout / 4 // of a transaction: a stopped holder is gone before those who wait give up
-	connectTimeout = 5 * time.Second
+	connectTimeout = 5 * time.Second     // of one address
+	hostTimeout    = 2 * time.Second     // the same where there are several hosts: one may be dead
 )
 
 // parseURL reads the URL. No connection is made to a standby: it may lag, and who has read
 // its log to the end would take permissions for fresh that are gone (O18). Of several
-// hosts in the URL the primary is found.
+// hosts in the URL the primary is found, behind those that say nothing too.
 func parseURL(url string) (*pgxpool.Config, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("URL of the database: %w", err)
 	}
-	cfg.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
+	c := cfg.ConnConfig
+	c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
+	c.ConnectTimeout = connectTimeout
+	for _, f := range c.Fallbacks { // also the same host without TLS
+		if f.Host != c.Host || f.Port != c.Port {
+			c.ConnectTimeout = hostTimeout
+		}
+	}
+	lookup := c.LookupFunc
+	c.LookupFunc = func(ctx context.Context, host string) ([]string, error) {
+		ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+		defer cancel()
+		return lookup(ctx, host)
+	}
 	return cfg, nil
 }
 
@@ -97,7 +111,6 @@ func parse(url string, o Options) (*pgxpool.Config, error) {
 	cfg.MaxConns = int32(o.MaxConns)
 	cfg.PingTimeout = aliveTimeout
 	c := cfg.ConnConfig
-	c.ConnectTimeout = connectTimeout
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: connectTimeout, Control: userTimeout}
 	c.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		return dialer.DialContext(ctx, network, addr)
@@ -126,10 +139,8 @@ func parse(url string, o Options) (*pgxpool.Config, error) {
 	return cfg, nil
 }
 
-// connect makes a connection that is not pooled.
+// connect makes a connection that is not pooled. Each address takes as long as cfg allows.
 func connect(ctx context.Context, cfg *pgx.ConnConfig) (*pgx.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
-	defer cancel()
 	conn, err := pgx.ConnectConfig(ctx, cfg.Copy())
 	if err != nil {
 		return nil, &unreachable{cfg, err}

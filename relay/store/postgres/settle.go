@@ -58,6 +58,8 @@ func (w *writer) connection(ctx context.Context) (*pgx.Conn, error) {
 		return nil, err
 	}
 	w.conn = conn
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
 	if _, err := checkSettings(ctx, conn); err != nil {
 		w.drop(ctx)
 		return nil, err
@@ -124,12 +126,12 @@ const sqlMove = `UPDATE log_head SET version = version + 1`
 // arrived asks whether t is committed. It takes the lock of the head and moves the version: a
 // backend that still works on t has ended by then, or its commit is refused.
 func (w *writer) arrived(ctx context.Context, t *txn) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
-	defer cancel()
 	conn, err := w.connection(ctx)
 	if err != nil {
 		return false, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
 	if _, err := conn.Exec(ctx, sqlMove); err != nil {
 		return false, err
 	}

@@ -19,7 +19,8 @@ const sweepRows = 500
 // others; less than that it would be refused half of the time.
 const lockedCommits = 32
 
-// attemptTimeout bounds one transaction: a connection that lost its peer is given up.
+// attemptTimeout bounds one transaction, not the way to a connection for it: one that lost
+// its peer is given up.
 const attemptTimeout = 5 * time.Second
 
 // write is the writer goroutine: it answers requests until the queue is closed and
@@ -132,12 +133,12 @@ func (s *Store) persist(ctx context.Context, requests []*request) error {
 // the lock, or they would make most of its attempts vain.
 func (s *Store) attempt(ctx context.Context, requests []*request, n *need) (*txn, error) {
 	lock := s.writer.others > 0
-	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
-	defer cancel()
 	conn, err := s.writer.connection(ctx)
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
 	t, err := s.decide(ctx, conn, requests, n, lock)
 	if err == nil && t.empty() {
 		if lock {
