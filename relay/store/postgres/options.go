@@ -83,8 +83,8 @@ func parseURL(url string) (*pgxpool.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("URL of the database: %w", err)
 	}
+	cfg.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
 	c := cfg.ConnConfig
-	c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
 	c.ConnectTimeout = connectTimeout
 	for _, f := range c.Fallbacks { // also the same host without TLS
 		if f.Host != c.Host || f.Port != c.Port {
