@@ -59,7 +59,7 @@ var replicaMutants = []Mutant{
 	},
 	{
 		Name: "log-behind-queries", Promise: "O18", Says: "Large queries of some clients keep a replica from following its log.",
-		Edit:   Edit{"relay/store/postgres/followed.go", "p.short, err = pgxpool.NewWithConfig(life, cfg)", "p.short = p.queries"},
+		Edit:   Edit{"relay/store/postgres/followed.go", "p.short, err = pgxpool.NewWithConfig(life, short)", "p.short = p.queries"},
 		Suites: in("relay/store/postgres", "TestTheLogDoesNotWaitForQueries"),
 	},
 	{

@@ -139,23 +139,38 @@ var weaknessMutants = []Mutant{
 	},
 	{
 		Name: "silent-database-followed", Promise: "O3", Says: "A replica waits for ever for the log when its connection falls silent.",
-		Edit:   Edit{inPostgres + "/followed.go", "\timpatient(log, followedSilence)\n", ""},
+		Edit:   Edit{inPostgres + "/followed.go", "impatient(log, followedSilence, 0)", "impatient(log, 0, 0)"},
 		Suites: in(inPostgres, "TestConnectionsThatFallSilentAreReplaced"),
 	},
 	{
 		Name: "silent-connection-read-again", Promise: "O3", Says: "The connection that fell silent is waited for once more, and a replica loses touch with its log meanwhile.",
-		Edit:   Edit{inPostgres + "/silence.go", "\tif c.over {\n\t\treturn errSilent\n\t}\n", ""},
+		Edit:   Edit{inPostgres + "/silence.go", "{c.until, silent, c.last}", "{c.until, silent}"},
 		Suites: in(inPostgres, "TestConnectionsThatFallSilentAreReplaced"),
 	},
 	{
 		Name: "late-connection-read-again", Promise: "O3", Says: "The connection that did not answer a ping in time is waited for once more.",
-		Edit:   Edit{inPostgres + "/silence.go", "\tc.over = true\n\treturn c.until.IsZero() || time.Now().Before(c.until)", "\tc.over = c.until.IsZero() || time.Now().Before(c.until)\n\treturn c.over"},
+		Edit:   Edit{inPostgres + "/silence.go", "\t\tc.last = now.Add(c.linger)\n", ""},
 		Suites: in(inPostgres, "TestConnectionsThatFallSilentAreReplaced"),
 	},
 	{
 		Name: "short-statement-hangs", Promise: "O3", Says: "A REQ gets neither EOSE nor CLOSED when a backend hangs.",
-		Edit:   Edit{inPostgres + "/followed.go", "\t\timpatient(cfg, shortSilence)\n", ""},
+		Edit:   Edit{inPostgres + "/followed.go", "impatient(short, shortSilence, 0)", "impatient(short, 0, 0)"},
 		Suites: in(inPostgres, "TestAShortStatementThatHangsEnds"),
+	},
+	{
+		Name: "silent-queries-waited-for", Promise: "issue 5", Says: "Queries on connections that fell silent wait as long as their clients do, and the next ones behind them.",
+		Edit:   Edit{inPostgres + "/followed.go", "\tp.asking.hurry(doubtedQuery)\n", ""},
+		Suites: in(inPostgres, "TestSilentConnectionsInUseAreGivenUp"),
+	},
+	{
+		Name: "silent-one-by-one", Promise: "issue 5", Says: "A REQ has each idle connection that fell silent prove for two seconds that it is alive.",
+		Edit:   Edit{inPostgres + "/followed.go", "\tif ctx.Err() != nil {\n\t\tp.doubt()\n\t}\n", ""},
+		Suites: in(inPostgres, "TestIdleConnectionsThatFellSilentAreGivenUpTogether"),
+	},
+	{
+		Name: "silent-query-keeps-its-place", Promise: "issue 5", Says: "A silent connection keeps its place in the pool for 15 s after its client went away.",
+		Edit:   Edit{inPostgres + "/followed.go", "impatient(cfg, 0, aliveTimeout)", "impatient(cfg, 0, forever)"},
+		Suites: in(inPostgres, "TestASilentQueryKeepsItsPlaceNoLongerThanWhoAsks"),
 	},
 	{
 		Name: "silent-database-not-left", Promise: "issue 5", Says: "A drain does not end while the database is silent.",
@@ -164,7 +179,7 @@ var weaknessMutants = []Mutant{
 	},
 	{
 		Name: "read-only-for-ever", Promise: "issue 5", Says: "Sessions from a time when the database was read-only are used on.",
-		Edit:   Edit{inPostgres + "/log.go", " || code(err) == readOnly", ""},
+		Edit:   Edit{inPostgres + "/log.go", "code(err) == readOnly", "false"},
 		Suites: in(inPostgres, "TestSessionsFromAReadOnlyTimeAreReplaced"),
 	},
 	{

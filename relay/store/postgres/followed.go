@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -51,6 +52,8 @@ type pools struct {
 	short    *pgxpool.Pool // for what is short, and must not wait for that
 	followed *pgxpool.Pool // one connection, for Followed
 
+	asking, brief *waiting // the connections of queries and of short
+
 	full atomic.Bool // there is no connection for followed
 }
 
@@ -59,7 +62,8 @@ func (p *pools) open(ctx, life context.Context, cfg *pgxpool.Config) (err error)
 	log := cfg.Copy()
 	log.MaxConns, log.MinConns = 1, 1
 	log.MaxConnLifetime, log.MaxConnIdleTime = forever, forever
-	impatient(log, followedSilence)
+	log.ShouldPing = p.doubtful
+	impatient(log, followedSilence, 0)
 	if p.followed, err = pgxpool.NewWithConfig(life, log); err != nil {
 		return err
 	}
@@ -68,17 +72,19 @@ func (p *pools) open(ctx, life context.Context, cfg *pgxpool.Config) (err error)
 		return fmt.Errorf("connect to the database: %w", err)
 	}
 	cfg = cfg.Copy()
+	cfg.ShouldPing = p.doubtful
 	cfg.BeforeConnect = func(context.Context, *pgx.ConnConfig) error {
 		if p.full.Load() {
 			return errFull
 		}
 		return nil
 	}
+	short := cfg.Copy()
+	p.asking = impatient(cfg, 0, aliveTimeout)
 	if p.queries, err = pgxpool.NewWithConfig(life, cfg); err == nil {
-		cfg = cfg.Copy()
-		cfg.MaxConns = shortConns
-		impatient(cfg, shortSilence)
-		p.short, err = pgxpool.NewWithConfig(life, cfg)
+		short.MaxConns = shortConns
+		p.brief = impatient(short, shortSilence, 0)
+		p.short, err = pgxpool.NewWithConfig(life, short)
 	}
 	if err != nil {
 		p.close()
@@ -91,6 +97,29 @@ func (p *pools) open(ctx, life context.Context, cfg *pgxpool.Config) (err error)
 func (p *pools) renew() {
 	p.queries.Reset()
 	p.short.Reset()
+}
+
+// doubt is renew where a connection fell silent. Those that are in use may be so too, and
+// queries would wait for them as long as who asks does.
+func (p *pools) doubt() {
+	p.renew()
+	p.brief.hurry(doubtedShort)
+	p.asking.hurry(doubtedQuery)
+}
+
+// doubtful has a connection prove that it is alive where nobody used it for a second. It
+// reports whether it is to be asked once more, which fails at once where it is not.
+func (p *pools) doubtful(ctx context.Context, of pgxpool.ShouldPingParams) bool {
+	if of.IdleDuration <= time.Second {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), aliveTimeout) // who asks may go away: that says nothing
+	defer cancel()
+	err := of.Conn.Ping(ctx)
+	if ctx.Err() != nil {
+		p.doubt()
+	}
+	return err != nil
 }
 
 // close waits for reads that are running.

@@ -109,7 +109,10 @@ func (s *Store) failed(ctx context.Context, err error) error {
 	if ready := s.ready(ctx); ready != nil {
 		return ready
 	}
-	if errors.Is(err, errSilent) || code(err) == readOnly {
+	switch {
+	case errors.Is(err, errSilent):
+		s.pools.doubt()
+	case code(err) == readOnly:
 		s.pools.renew()
 	}
 	return fmt.Errorf("read the database: %w", err)

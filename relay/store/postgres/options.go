@@ -109,7 +109,6 @@ func parse(url string, o Options) (*pgxpool.Config, error) {
 		return nil, err
 	}
 	cfg.MaxConns = int32(o.MaxConns)
-	cfg.PingTimeout = aliveTimeout
 	c := cfg.ConnConfig
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: connectTimeout, Control: userTimeout}
 	c.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {

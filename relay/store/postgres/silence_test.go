@@ -61,6 +61,68 @@ func use(ctx context.Context, s *postgres.Store) error {
 	return err
 }
 
+// counting holds as many connections for queries as s may have, and gives them back. What it
+// returns counts by one of them.
+func counting(t *testing.T, s *postgres.Store) func(ctx context.Context) error {
+	t.Helper()
+	release, err := s.HoldQueries(t.Context())
+	require.NoError(t, err)
+	snap, err := s.Snapshot(t.Context())
+	require.NoError(t, err)
+	release()
+	all := []*wire.Filter{wire.NewFilter(nostr.Filter{})}
+	return func(ctx context.Context) error {
+		_, _, err := snap.Count(ctx, all, 0, nil)
+		return err
+	}
+}
+
+// What was asked before a connection fell silent ends, once that is known of another one, and
+// does not keep its place from who asks next.
+func TestSilentConnectionsInUseAreGivenUp(t *testing.T) {
+	t.Parallel()
+	p := server.NewProxy(t, server.Start(t).Database(t))
+	s := reopen(t, p.URL(), postgres.Options{MaxConns: 2})
+	require.NoError(t, use(t.Context(), s))
+	count := counting(t, s)
+	p.Silence()
+	ctx := within(t, 15*time.Second)
+	var asking errgroup.Group
+	for range 2 {
+		asking.Go(func() error { return count(ctx) })
+	}
+	for range 2 { // it may have been told at once
+		_, err := s.Followed().ReadLog(ctx, 0, 1)
+		require.NoError(t, ctx.Err(), err)
+	}
+	require.Error(t, asking.Wait())
+	require.NoError(t, count(ctx))
+}
+
+// The first one that does not prove to be alive is enough for all of them.
+func TestIdleConnectionsThatFellSilentAreGivenUpTogether(t *testing.T) {
+	t.Parallel()
+	p := server.NewProxy(t, server.Start(t).Database(t))
+	s := reopen(t, p.URL(), postgres.Options{MaxConns: 8})
+	count := counting(t, s)
+	<-time.After(1100 * time.Millisecond)
+	p.Silence()
+	require.NoError(t, count(within(t, 6*time.Second)))
+}
+
+// Who goes away in the middle leaves a connection behind that may be silent.
+func TestASilentQueryKeepsItsPlaceNoLongerThanWhoAsks(t *testing.T) {
+	t.Parallel()
+	p := server.NewProxy(t, server.Start(t).Database(t))
+	s := reopen(t, p.URL(), postgres.Options{MaxConns: 1})
+	count := counting(t, s)
+	p.Silence()
+	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	require.Error(t, count(short))
+	require.NoError(t, count(within(t, 8*time.Second)))
+}
+
 // holding opens a store through a proxy that holds back the statement of its snapshots
 // until the test ends.
 func holding(t *testing.T) (*postgres.Store, *server.Proxy, *server.Trap) {
