@@ -173,6 +173,11 @@ var weaknessMutants = []Mutant{
 		Suites: in(inPostgres, "TestASilentQueryKeepsItsPlaceNoLongerThanWhoAsks"),
 	},
 	{
+		Name: "limits-of-the-role-apply", Promise: "issue 5", Says: "A role with a statement_timeout gets no large commit through, for ever.",
+		Edit:   Edit{inPostgres + "/options.go", "\t\tc.RuntimeParams[name] = \"0\"", "\t\t_ = name"},
+		Suites: in(inPostgres, "TestTimeLimitsOfTheRoleDoNotApply"),
+	},
+	{
 		Name: "silent-database-not-left", Promise: "issue 5", Says: "A drain does not end while the database is silent.",
 		Edit:   Edit{inPostgres + "/store.go", "\ts.closePools(life)\n", "\ts.pools.close()\n"},
 		Suites: in(inPostgres, "TestAStoreClosesAlthoughTheDatabaseIsSilent"),

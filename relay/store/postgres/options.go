@@ -91,6 +91,9 @@ func parseURL(url string) (*pgxpool.Config, error) {
 			c.ConnectTimeout = hostTimeout
 		}
 	}
+	for _, name := range []string{"statement_timeout", "lock_timeout", "idle_session_timeout"} {
+		c.RuntimeParams[name] = "0" // whatever the role has: what takes long has limits of its own
+	}
 	lookup := c.LookupFunc
 	c.LookupFunc = func(ctx context.Context, host string) ([]string, error) {
 		ctx, cancel := context.WithTimeout(ctx, connectTimeout)

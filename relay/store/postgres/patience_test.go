@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"net"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	server "fencepost/regress/postgres"
+	"fencepost/relay/store"
 	"fencepost/relay/store/postgres"
 )
 
@@ -60,6 +62,26 @@ func TestWhatDoesNotPassIsToldAtOnce(t *testing.T) {
 		require.Error(t, err, url)
 	}
 	require.Less(t, took(), 30*time.Second)
+}
+
+// Time limits that a role has for what people ask would make a commit of many events fail again
+// and again, end idle connections, and stop migrations in the middle.
+func TestTimeLimitsOfTheRoleDoNotApply(t *testing.T) {
+	t.Parallel()
+	url := server.Start(t).Database(t)
+	for _, limit := range []string{"statement_timeout = 1", "lock_timeout = 1", "idle_session_timeout = 1"} {
+		run(t, url+"&statement_timeout=0&idle_session_timeout=0", `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET `+limit+`', current_database()); END $$`)
+	}
+	s := reopen(t, url, postgres.Options{})
+	writes := make([]store.Write, 500)
+	for i := range writes {
+		writes[i].Event = note(1, strconv.Itoa(i))
+	}
+	for _, out := range s.Append(t.Context(), writes) {
+		require.NoError(t, out.Err)
+	}
+	require.NoError(t, use(t.Context(), s))
+	require.Zero(t, s.Losses())
 }
 
 func TestTheRelaysKeyIsMadeOnce(t *testing.T) {
