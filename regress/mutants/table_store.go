@@ -38,6 +38,16 @@ var storeMutants = []Mutant{
 		Suites: in("relay/store/embedded", "TestAFolderThatLostEverythingIsRefused"),
 	},
 	{
+		Name: "failed-log-taken-for-lost", Promise: "E1", Says: "A first start on a disk that did not take its log leaves a folder that no start opens.",
+		Edit:   Edit{"relay/store/embedded/guard.go", "\tif g.stays(to) {\n", "\tif false && g.stays(to) {\n"},
+		Suites: in("relay/store/embedded", "TestALogThatFailedIsNoneThatWasRemoved"),
+	},
+	{
+		Name: "last-log-removed", Promise: "E1", Says: "A log is removed for one that exists in memory alone.",
+		Edit:   Edit{"relay/store/embedded/guard.go", "\tif g.stays(name) {\n", "\tif false && g.stays(name) {\n"},
+		Suites: in("relay/store/embedded", "TestALogThatFailedIsNoneThatWasRemoved"),
+	},
+	{
 		Name: "head-not-written", Promise: "E3", Says: "After a restart positions are given a second time.",
 		Edit:   Edit{"relay/store/embedded/txn.go", "if len(t.rows) > 0 {\n\t\tt.set(keyHead", "if len(t.rows) < 0 {\n\t\tt.set(keyHead"},
 		Suites: in("relay/store/embedded", "TestReopenKeepsEverything"),

@@ -21,10 +21,11 @@ import (
 type disk struct {
 	vfs.FS
 	full    atomic.Bool
-	part    string // of the names of files that fail; all when empty
-	creates bool   // only making files fails
-	syncs   bool   // only syncs fail
-	once    bool   // the first failure makes room
+	part    string       // of the names of files that fail; all when empty
+	creates bool         // only making files fails
+	syncs   bool         // only syncs fail
+	once    bool         // the first failure makes room
+	passes  atomic.Int64 // so many operations do not fail yet
 	free    atomic.Uint64
 
 	failures atomic.Int64 // operations that failed so far
@@ -55,6 +56,9 @@ func (d *disk) fail(op errorfs.Op) error {
 			return nil
 		}
 	default:
+		return nil
+	}
+	if d.passes.Add(-1) >= 0 {
 		return nil
 	}
 	if d.once {

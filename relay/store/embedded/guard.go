@@ -19,7 +19,8 @@ const (
 // them by panics that cannot be recovered from. The first one breaks the engine:
 // the commit that met it fails, see engine.commit, and none is begun any more.
 // From then on the log's files stay as they are on disk, as if the process had
-// died at that moment; what Pebble still writes to them is dropped.
+// died at that moment: what Pebble still writes to them is dropped, none is removed,
+// and its file of options is not replaced, so that checkLog misses no log that was never made.
 //
 // It syncs them without a thread that waits, where that is possible: see aio.
 //
@@ -41,6 +42,29 @@ func (g guardFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, 
 // ReuseForWrite implements vfs.FS.
 func (g guardFS) ReuseForWrite(from, name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	return g.guard(name, category, func() (vfs.File, error) { return g.FS.ReuseForWrite(from, name, category) })
+}
+
+// Remove implements vfs.FS.
+func (g guardFS) Remove(name string) error {
+	if g.stays(name) {
+		return nil
+	}
+	return g.FS.Remove(name)
+}
+
+// Rename implements vfs.FS.
+func (g guardFS) Rename(from, to string) error {
+	if g.stays(to) {
+		return nil // an error would have Pebble give up in the middle of Open
+	}
+	return g.FS.Rename(from, to)
+}
+
+// stays reports whether name is one of the files by which checkLog tells what was removed,
+// and the engine is broken: what came next may be in a log in memory.
+func (g guardFS) stays(name string) bool {
+	name = g.PathBase(name)
+	return (strings.HasSuffix(name, logSuffix) || strings.HasPrefix(name, optionsPrefix)) && g.health.fatal() != nil
 }
 
 // Unwrap implements vfs.FS.

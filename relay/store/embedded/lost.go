@@ -13,7 +13,7 @@ var errLogLost = errors.New("the write-ahead log (*.log) was removed, and with i
 
 // checkLog refuses a folder of which nothing is left because its write-ahead log was removed:
 // Pebble would begin a new database in it. Where tables are left it is said that the
-// log is not: it is missing also where the disk had no room for one, and then nothing is lost.
+// log is not: earlier versions left none either where the disk had no room for one, and then nothing is lost.
 // It changes nothing in the folder, so that the next Open says the same.
 func checkLog(fs vfs.FS, dir string, lock *pebble.Lock, o Options) error {
 	if !missesLog(fs, dir) {

@@ -2,9 +2,12 @@ package embedded_test
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -43,7 +46,7 @@ func TestAFolderThatLostEverythingIsRefused(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// A disk without room for a log leaves a folder without one as well, and loses nothing.
+// Earlier versions left such a folder on a disk without room for a log as well, and then nothing is lost.
 func TestAFolderThatLostItsNewestEventsSaysSo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -76,4 +79,62 @@ func TestAFolderInWhichNothingHadBegunIsANewOne(t *testing.T) {
 	s := openFS(t, fs)
 	put(t, s, note(1))
 	require.NoError(t, s.Close())
+}
+
+// hasLog reports whether there is a file of the write-ahead log.
+func hasLog(t *testing.T, fs vfs.FS) bool {
+	t.Helper()
+	names, err := fs.List("data")
+	return err == nil && slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, ".log") })
+}
+
+// A log that the disk did not take is none that was removed, whatever the folder held before and
+// whichever operation on logs failed, for once or from then on.
+func TestALogThatFailedIsNoneThatWasRemoved(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string]func(t *testing.T, fs vfs.FS){
+		"an empty folder": func(*testing.T, vfs.FS) {},
+		"a start that was killed": func(t *testing.T, fs vfs.FS) {
+			db, err := pebble.Open("data", &pebble.Options{FS: fs, FormatMajorVersion: pebble.FormatNewest, Logger: quiet{}})
+			require.NoError(t, err)
+			require.NoError(t, db.Close())
+		},
+		"a store": func(t *testing.T, fs vfs.FS) {
+			s := openFS(t, fs)
+			put(t, s, note(1))
+			require.NoError(t, s.Close())
+		},
+	} {
+		for _, once := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, once %t", name, once), func(t *testing.T) {
+				t.Parallel()
+				for passes := int64(0); ; passes++ {
+					d := newDisk()
+					begin(t, d)
+					d.part, d.once = ".log", once
+					d.passes.Store(passes)
+					had := hasLog(t, d)
+					d.full.Store(true)
+					var known []string
+					if s, err := embedded.OpenFS(d, "data", embedded.Options{}); err == nil {
+						_ = appendOne(s, note(2)).Err // known tells
+						known = storedIDs(t, s)
+						_ = s.Close() // may report what is wrong with the disk
+					}
+					d.full.Store(false)
+					require.True(t, !had || hasLog(t, d), "operation %d", passes)
+					var said bytes.Buffer
+					s, err := embedded.OpenFS(d, "data", embedded.Options{Logger: slog.New(slog.NewTextHandler(&said, nil))})
+					require.NoError(t, err, "operation %d", passes)
+					require.NotContains(t, said.String(), "no write-ahead log", "operation %d", passes)
+					require.Subset(t, storedIDs(t, s), known)
+					put(t, s, note(3))
+					require.NoError(t, s.Close())
+					if d.failures.Load() == 0 {
+						return
+					}
+				}
+			})
+		}
+	}
 }
