@@ -54,7 +54,7 @@ var weaknessMutants = []Mutant{
 	},
 	{
 		Name: "damaged-event-of-others-erased", Promise: "NIP-62", Says: "The erasure of a key takes the requests to vanish with it that cannot be read.",
-		Edit:   Edit{inPostgres + "/load.go", " AND e.kind <> 62`", "`"},
+		Edit:   Edit{inPostgres + "/load.go", " AND kind <> 62 OFFSET 0) e`", " OFFSET 0) e`"},
 		Suites: in(inPostgres, "TestDamagedEventsKeepTheContract"),
 	},
 	{
@@ -176,6 +176,11 @@ var weaknessMutants = []Mutant{
 		Name: "limits-of-the-role-apply", Promise: "issue 5", Says: "A role with a statement_timeout gets no large commit through, for ever.",
 		Edit:   Edit{inPostgres + "/options.go", "\t\tc.RuntimeParams[name] = \"0\"", "\t\t_ = name"},
 		Suites: in(inPostgres, "TestTimeLimitsOfTheRoleDoNotApply"),
+	},
+	{
+		Name: "plan-of-an-empty-table", Promise: "issue 5", Says: "Each commit compares each of its events with all that are stored, until somebody analyses the table.",
+		Edit:   Edit{inPostgres + "/load.go", "id = k.id AND coalesce(gone, 0) = 0 OFFSET 0", "id = k.id AND coalesce(gone, 0) = 0"},
+		Suites: in(inPostgres, "TestCommitsStayAsFastAsThoseOfANewSession"),
 	},
 	{
 		Name: "silent-database-not-left", Promise: "issue 5", Says: "A drain does not end while the database is silent.",

@@ -13,6 +13,8 @@ import (
 
 // The statements that read a state. The version comes first: what a later one sees
 // beyond it belongs to a commit that moved the version, and log_commit then refuses.
+// OFFSET 0 has each key be looked up: the plan that a session keeps from when a table was
+// small would go through all of it otherwise, once for each key of a commit.
 const (
 	sqlHead     = `SELECT version, head FROM log_head`
 	sqlHeadLock = sqlHead + ` FOR UPDATE`
@@ -20,11 +22,12 @@ const (
 	// A wire form comes only where a decision can need it, and not when all of them
 	// together are too large. To ask for its length does not read it.
 	sqlByID = sqlWithin + `e.kind = 1059 OR e.pubkey = ANY ($2::bytea[]) OR e.id = ANY ($3::bytea[]) AS needed
-FROM unnest($1::bytea[]) AS k (id) JOIN events e ON e.id = k.id AND coalesce(e.gone, 0) = 0) n) n`
+FROM unnest($1::bytea[]) AS k (id)
+CROSS JOIN LATERAL (SELECT * FROM events WHERE id = k.id AND coalesce(gone, 0) = 0 OFFSET 0) e) n) n`
 
 	sqlByAddress = sqlWithin + `e.address = ANY ($2::bytea[]) AS needed
 FROM unnest($1::bytea[]) AS k (address)
-JOIN events e ON e.address IS NOT NULL AND e.address = k.address AND coalesce(e.gone, 0) = 0) n) n`
+CROSS JOIN LATERAL (SELECT * FROM events WHERE address IS NOT NULL AND address = k.address AND coalesce(gone, 0) = 0 OFFSET 0) e) n) n`
 
 	sqlWithin = `SELECT position, id, newest, address, CASE WHEN needed AND total <= ` + maxNamed + ` THEN raw END, total > ` + maxNamed + ` FROM (
 SELECT *, coalesce(sum(CASE WHEN needed THEN octet_length(raw) END) OVER (), 0) AS total FROM (
@@ -32,7 +35,8 @@ SELECT e.position, e.id, e.newest, e.address, e.raw, `
 
 	// What is to be erased, which requests to vanish (62) never are.
 	sqlByPosition = `SELECT e.position, e.id, e.newest, e.address, e.raw, false
-FROM unnest($1::bigint[]) AS k (position) JOIN events e ON e.position = k.position AND e.gone IS NULL AND e.kind <> 62`
+FROM unnest($1::bigint[]) AS k (position)
+CROSS JOIN LATERAL (SELECT * FROM events WHERE position = k.position AND gone IS NULL AND kind <> 62 OFFSET 0) e`
 
 	sqlDue = `SELECT d.position, d.id, d.newest, d.address, d.raw FROM (
 	(SELECT e.expires AS due, 0 AS nanos, e.position, e.id, e.newest, e.address, e.raw
@@ -42,12 +46,12 @@ UNION ALL
 	FROM log l WHERE l.due IS NOT NULL AND (l.due, l.due_nanos) <= ($1, $2) ORDER BY l.due, l.due_nanos, l.position LIMIT $3)
 ) d ORDER BY d.due, d.nanos, d.position LIMIT $3`
 
-	sqlTombs        = `SELECT t.id, t.pubkey FROM unnest($1::bytea[]) AS k (id) JOIN tombs t ON t.id = k.id`
-	sqlAddressTombs = `SELECT t.address, t.until FROM unnest($1::bytea[]) AS k (address) JOIN address_tombs t ON t.address = k.address`
-	sqlBans         = `SELECT b.id FROM unnest($1::bytea[]) AS k (id) JOIN bans b ON b.id = k.id`
-	sqlEpochs       = `SELECT e.scope, e.position FROM unnest($1::bytea[]) AS k (scope) JOIN epochs e ON e.scope = k.scope`
-	sqlErasedKeys   = `SELECT e.pubkey, e.until FROM unnest($1::bytea[]) AS k (pubkey) JOIN erased_keys e ON e.pubkey = k.pubkey`
-	sqlErasedGroups = `SELECT e.name, e.self FROM unnest($1::bytea[]) AS k (name) JOIN erased_groups e ON e.name = k.name`
+	sqlTombs        = `SELECT t.id, t.pubkey FROM unnest($1::bytea[]) AS k (id) CROSS JOIN LATERAL (SELECT * FROM tombs WHERE id = k.id OFFSET 0) t`
+	sqlAddressTombs = `SELECT t.address, t.until FROM unnest($1::bytea[]) AS k (address) CROSS JOIN LATERAL (SELECT * FROM address_tombs WHERE address = k.address OFFSET 0) t`
+	sqlBans         = `SELECT b.id FROM unnest($1::bytea[]) AS k (id) CROSS JOIN LATERAL (SELECT * FROM bans WHERE id = k.id OFFSET 0) b`
+	sqlEpochs       = `SELECT e.scope, e.position FROM unnest($1::bytea[]) AS k (scope) CROSS JOIN LATERAL (SELECT * FROM epochs WHERE scope = k.scope OFFSET 0) e`
+	sqlErasedKeys   = `SELECT e.pubkey, e.until FROM unnest($1::bytea[]) AS k (pubkey) CROSS JOIN LATERAL (SELECT * FROM erased_keys WHERE pubkey = k.pubkey OFFSET 0) e`
+	sqlErasedGroups = `SELECT e.name, e.self FROM unnest($1::bytea[]) AS k (name) CROSS JOIN LATERAL (SELECT * FROM erased_groups WHERE name = k.name OFFSET 0) e`
 )
 
 // maxNamed bounds the wire forms, in bytes, of the events that one commit deletes or bans
