@@ -28,6 +28,11 @@ var storeMutants = []Mutant{
 		Suites: in("relay/store/aio", "TestTheKernelsAnswerIsTheError"),
 	},
 	{
+		Name: "answer-not-asked-for-before", Promise: "E1", Says: "In a container that may submit and not ask for the answer, no commit ever succeeds.",
+		Edit:   Edit{"relay/store/aio/aio_linux.go", "s.ended(0); err != nil {", "s.ended(0); err != nil && false {"},
+		Suites: in("relay/store/aio", "TestWhatAFilterRefusesIsDoneWithout"),
+	},
+	{
 		Name: "commit-failure-hidden", Promise: "E1", Says: "What could not be written is acknowledged.",
 		Edit:   Edit{"relay/store/embedded/writer.go", "\t\t\t\tr.Fail(fmt.Errorf(\"commit: %w\", err))\n", "\t\t\t\t_ = fmt.Errorf\n"},
 		Suites: in("relay/store/embedded", "TestFullDiskRefusesCommitsServesReadsAndRecovers"),

@@ -54,12 +54,16 @@ type Syncer struct {
 	request iocb // of the Sync that runs, but for the file
 }
 
-// New returns a Syncer, or an error where the kernel has no asynchronous I/O, or none left
-// (fs.aio-max-nr).
+// New returns a Syncer, or an error where the kernel has no asynchronous I/O, none left
+// (fs.aio-max-nr), or none for this process (seccomp).
 func New() (*Syncer, error) {
 	s := new(Syncer)
 	if _, _, errno := unix.Syscall(unix.SYS_IO_SETUP, 1, uintptr(unsafe.Pointer(&s.context)), 0); errno != 0 {
 		return nil, fmt.Errorf("io_setup: %w", errno)
+	}
+	if _, err := s.ended(0); err != nil { // behind a submit it would be too late to do without
+		destroy(s.context)
+		return nil, fmt.Errorf("io_getevents: %w", err)
 	}
 	fd, err := unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC)
 	if err != nil {
@@ -82,17 +86,24 @@ func (s *Syncer) Sync(fd uintptr) error {
 	}
 	var count [8]byte
 	_, _ = s.eventfd.Read(count[:]) // should that fail, the next call blocks instead
-	var done event
-	err := again(func() error {
-		if _, _, errno := unix.Syscall6(unix.SYS_IO_GETEVENTS, s.context, 1, 1, uintptr(unsafe.Pointer(&done)), 0, 0); errno != 0 {
-			return errno
-		}
-		return nil
-	})
+	done, err := s.ended(1)
 	if err != nil {
 		return err
 	}
 	return done.failure()
+}
+
+// ended waits for the end of so many requests, one at most, and returns what became of it.
+//
+// +checklocks:s.mu
+func (s *Syncer) ended(least uintptr) (done event, err error) {
+	err = again(func() error {
+		if _, _, errno := unix.Syscall6(unix.SYS_IO_GETEVENTS, s.context, least, 1, uintptr(unsafe.Pointer(&done)), 0, 0); errno != 0 {
+			return errno
+		}
+		return nil
+	})
+	return done, err
 }
 
 // submit reports whether the kernel has taken the request.

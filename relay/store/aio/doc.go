@@ -7,7 +7,7 @@
 // eventfd (io_submit with IOCB_CMD_FDSYNC, since Linux 4.18), for which a goroutine waits
 // as it does for a socket.
 //
-// Where the kernel does not do that, or not for a file, Sync is fdatasync. Nothing else
-// differs: what Sync has returned nil for is durable. A Syncer has no goroutine. Whoever
-// makes it closes it, after the last Sync.
+// Where the kernel does not do that, not for a file, or not in a container, Sync is
+// fdatasync. Nothing else differs: what Sync has returned nil for is durable. A Syncer has
+// no goroutine. Whoever makes it closes it, after the last Sync.
 package aio
