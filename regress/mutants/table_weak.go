@@ -183,6 +183,11 @@ var weaknessMutants = []Mutant{
 		Suites: in(inPostgres, "TestCommitsStayAsFastAsThoseOfANewSession"),
 	},
 	{
+		Name: "ids-joined-with-all-events", Promise: "issue 5", Says: "A REQ for ids compares each of them with all events, until somebody analyses the table.",
+		Edit:   Edit{inPostgres + "/snapshot.go", "9223372036854775807) > $2 OFFSET 0", "9223372036854775807) > $2"},
+		Suites: in(inPostgres, "TestReadingStaysAsFastAsInANewSession"),
+	},
+	{
 		Name: "silent-database-not-left", Promise: "issue 5", Says: "A drain does not end while the database is silent.",
 		Edit:   Edit{inPostgres + "/store.go", "\ts.closePools(life)\n", "\ts.pools.close()\n"},
 		Suites: in(inPostgres, "TestAStoreClosesAlthoughTheDatabaseIsSilent"),

@@ -18,7 +18,8 @@ const (
 	fenceColumns = `f.token, f.active, f.lease, f.until, f.epoch, f.next, f.used, f.cursor`
 
 	sqlFences = `SELECT k.owner, k.name, clock_timestamp(), ` + fenceColumns + `
-FROM unnest($1::bytea[], $2::text[]) AS k (owner, name) LEFT JOIN fences f ON f.owner = k.owner AND f.name = k.name`
+FROM unnest($1::bytea[], $2::text[]) AS k (owner, name)
+LEFT JOIN LATERAL (SELECT * FROM fences WHERE owner = k.owner AND name = k.name OFFSET 0) f ON true`
 
 	sqlStreams = `SELECT k.owner, (SELECT count(*) FROM fences f WHERE f.owner = k.owner)
 FROM unnest($1::bytea[]) AS k (owner)`

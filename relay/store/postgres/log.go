@@ -13,8 +13,10 @@ import (
 )
 
 const (
+	// OFFSET 0: see load.go. Else a follower could not keep up with a log that grows fast.
 	sqlReadLog = `SELECT l.position, l.version, l.type, l.detail, coalesce(l.target, 0), l.prefix, coalesce(l.body, e.raw),
-coalesce(e.kind, -1), e.pubkey, e.address FROM log l LEFT JOIN events e ON e.position = l.position AND l.type = 1
+coalesce(e.kind, -1), e.pubkey, e.address FROM log l
+LEFT JOIN LATERAL (SELECT * FROM events WHERE position = l.position AND l.type = 1 OFFSET 0) e ON true
 WHERE l.position > $1 ORDER BY l.position LIMIT $2`
 
 	sqlReadControl = `SELECT l.position, l.version, l.type, l.detail, coalesce(l.target, 0), l.prefix, l.body

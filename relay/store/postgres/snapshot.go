@@ -33,13 +33,14 @@ const (
 	sqlTrimmed = `SELECT trimmed FROM log_head`
 
 	sqlByIDs = `SELECT e.newest, e.id, e.position FROM unnest($1::bytea[]) AS k (id)
-JOIN events e ON e.id = k.id AND e.position + 0 <= $2 AND coalesce(e.gone, 9223372036854775807) > $2`
+CROSS JOIN LATERAL (SELECT * FROM events WHERE id = k.id AND position + 0 <= $2 AND coalesce(gone, 9223372036854775807) > $2 OFFSET 0) e`
 
 	// Those of the first, up to $2 bytes and the one that passes them; NULL for the others.
 	sqlRaw = `SELECT position, CASE WHEN before < $2 THEN raw END FROM (
 SELECT e.position, e.raw,
 	coalesce(sum(octet_length(e.raw)) OVER (ORDER BY k.at ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before
-FROM unnest($1::bigint[]) WITH ORDINALITY AS k (position, at) JOIN events e ON e.position = k.position) n`
+FROM unnest($1::bigint[]) WITH ORDINALITY AS k (position, at)
+CROSS JOIN LATERAL (SELECT * FROM events WHERE position = k.position OFFSET 0) e) n`
 
 	sqlPrefixed = `SELECT e.position, e.raw FROM events e WHERE e.id >= $1 AND e.id <= $2
 AND e.position + 0 <= $3 AND coalesce(e.gone, 9223372036854775807) > $3 ORDER BY e.id LIMIT $4`
