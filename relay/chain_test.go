@@ -211,7 +211,7 @@ func TestAReplicaEndsWhenWhatItAppliedWasReplaced(t *testing.T) {
 	over(database)(&o.Config)
 	made, err := relay.New(t.Context(), o)
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	var g errgroup.Group
 	g.Go(func() error { return made.Run(ctx) })
