@@ -15,7 +15,8 @@ import (
 // importCommand stores events as other relays export them. A line that is no
 // valid event, or whose event a relay would not keep, is counted as refused and
 // the import goes on; it fails when it cannot read or cannot store, and when every
-// line was refused.
+// line was refused. It brings no groups (NIP-29), which an export has not: it warns
+// of what it stored that names one.
 type importCommand struct {
 	settings
 	File string `arg:"" help:"File of events, one JSON object a line; - is standard input."`
@@ -46,6 +47,10 @@ func (c *importCommand) Run(ctx context.Context, p *process) (err error) {
 	err = i.run(ctx, newLineReader(in, int(cfg.WebSocket.MaxMessage)))
 	i.progress.clear()
 	fmt.Fprintln(p.stdout, i.tally.summary())
+	if n := i.tally.grouped; n > 0 {
+		fmt.Fprintf(p.stderr, "warning: %d of them name a group (h tag), and import brings no groups: where this store has not that group, "+
+			"everybody may read them; to move a relay use fencepost migrate copy\n", n)
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -105,6 +110,9 @@ func (i *importer) append(ctx context.Context, b *batch) error {
 	for n, err := range b.refusals {
 		if err := i.count(b.lines[n].number, err); err != nil {
 			return err
+		}
+		if err == nil && b.events[n].HasTag('h') {
+			i.tally.grouped++
 		}
 	}
 	return nil

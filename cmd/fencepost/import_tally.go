@@ -23,6 +23,7 @@ const (
 // tally counts what became of the lines.
 type tally struct {
 	stored    int
+	grouped   int // of them: those that name a group (NIP-29)
 	duplicate int
 	refused   int
 	reasons   map[string]int // reason -> lines

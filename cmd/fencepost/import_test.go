@@ -275,6 +275,25 @@ func TestImportThatIsInterruptedKeepsWhatItStored(t *testing.T) {
 	require.True(t, strings.HasSuffix(r.Stderr, "fencepost: import: context canceled\n"), r.Stderr)
 }
 
+// Who may read what was said in a group is known to the relay that it comes from.
+func TestImportSaysThatItBringsNoGroups(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	said := func(content string, tags ...nostr.Tag) string {
+		return string(signedAt(t, 9, 1700000000, content, tags...).Raw()) + "\n"
+	}
+	inGroup := said("a", nostr.Tag{"h", "pizza"}) + said("b", nostr.Tag{"t", "x"}, nostr.Tag{"h", "pizza"})
+	r := main.Run(t.Context(), strings.NewReader(inGroup+said("c", nostr.Tag{"t", "h"})), "import", "--data", dir, "-")
+	require.Zero(t, r.Code)
+	require.Equal(t, "stored 3, duplicate 0, refused 0\n", r.Stdout)
+	require.Equal(t, "warning: 2 of them name a group (h tag), and import brings no groups: where this store has not that group, "+
+		"everybody may read them; to move a relay use fencepost migrate copy\n", r.Stderr)
+
+	r = main.Run(t.Context(), strings.NewReader(inGroup+said("d")), "import", "--data", dir, "-")
+	require.Equal(t, "stored 1, duplicate 2, refused 0\n", r.Stdout)
+	require.Empty(t, r.Stderr, "none of them was stored now")
+}
+
 func TestLinesAreBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("y", 200_000)
