@@ -54,7 +54,8 @@
 // connection is made to a primary, never to a standby, whose log may lag: of several hosts
 // in the URL it is looked for.
 //
-// Starting. Open waits for a database that does not answer for Options.Patience, and
+// Starting. Open waits for a database that does not answer for Options.Patience, where a
+// connection that falls silent is left after some seconds, but for one that migrates; and
 // with Options.Migrate brings the schema up to date, unless that would stop replicas of
 // an older version that run. RelayKey keeps the one key with which all replicas sign.
 //

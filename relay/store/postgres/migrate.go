@@ -93,6 +93,9 @@ func withConn(ctx context.Context, url string, do func(*pgx.Conn) error) error {
 }
 
 func up(ctx context.Context, conn *pgx.Conn, may func(context.Context, *pgx.Conn, Migration) error) (applied []Migration, err error) {
+	if done, err := complete(ctx, conn); done || err != nil {
+		return nil, err
+	}
 	// The lock ends with the connection.
 	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(migrationLock)); err != nil {
 		return nil, fmt.Errorf("wait for other migrations: %w", err)
@@ -115,6 +118,14 @@ func up(ctx context.Context, conn *pgx.Conn, may func(context.Context, *pgx.Conn
 		applied = append(applied, m)
 	}
 	return applied, nil
+}
+
+// complete reports whether there is nothing to apply, which needs no lock that may take long.
+func complete(ctx context.Context, conn *pgx.Conn) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, shortSilence)
+	defer cancel()
+	all, version, err := status(ctx, conn)
+	return version == len(all), err
 }
 
 func apply(ctx context.Context, conn *pgx.Conn, m Migration) error {

@@ -27,8 +27,11 @@ func Open(ctx context.Context, url string, opt Options) (*Store, error) {
 }
 
 // away reports whether err says that the database cannot be reached now: no connection,
-// no room for one (53300), or a server that is starting or stopping (57P).
+// no room for one (53300), no answer, or a server that is starting or stopping (57P).
 func away(err error) bool {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return true
+	}
 	if c := code(err); c != "" {
 		return c == "53300" || slices.Contains([]string{"57P01", "57P02", "57P03"}, c)
 	}

@@ -64,6 +64,22 @@ func TestWhatDoesNotPassIsToldAtOnce(t *testing.T) {
 	require.Less(t, took(), 30*time.Second)
 }
 
+// A connection that falls silent while a store opens is nothing to wait for longer.
+func TestADatabaseThatFallsSilentAtTheStartIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	from := server.Start(t)
+	for what, text := range map[string]string{"before the migrations": "coalesce(max(version)", "after them": "current_setting('fsync')"} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			p := server.NewProxy(t, from.Database(t))
+			defer p.Hold(text).Release()
+			s, err := postgres.Open(within(t, 30*time.Second), p.URL(), postgres.Options{Migrate: true, Patience: time.Minute})
+			require.NoError(t, err)
+			require.NoError(t, s.Close())
+		})
+	}
+}
+
 // Time limits that a role has for what people ask would make a commit of many events fail again
 // and again, end idle connections, and stop migrations in the middle.
 func TestTimeLimitsOfTheRoleDoNotApply(t *testing.T) {

@@ -51,8 +51,7 @@ func open(ctx context.Context, url string, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the database: %w", err)
 	}
-	durable, err := checkSettings(ctx, conn)
-	err = errors.Join(err, checkParameters(ctx, conn, cfg.ConnConfig), checkSchema(ctx, conn), checkCopying(ctx, conn, opt))
+	durable, err := check(ctx, conn, cfg.ConnConfig, opt)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close(ctx))
 	}
@@ -82,6 +81,14 @@ func open(ctx context.Context, url string, opt Options) (*Store, error) {
 	s.group.Go("listener", s.listen)
 	s.group.Go("notifier", s.tell)
 	return s, nil
+}
+
+// check refuses a database that is not one for this store. durable is its synchronous_commit.
+func check(ctx context.Context, conn *pgx.Conn, cfg *pgx.ConnConfig, opt Options) (durable string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, shortSilence)
+	defer cancel()
+	durable, err = checkSettings(ctx, conn)
+	return durable, errors.Join(err, checkParameters(ctx, conn, cfg), checkSchema(ctx, conn), checkCopying(ctx, conn, opt))
 }
 
 // closeTimeout is how long connections of a store that closes are waited for.
