@@ -5,9 +5,11 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -94,6 +96,19 @@ func TestCallSendsWhatItSigned(t *testing.T) {
 		require.True(t, strings.HasSuffix(r.Stderr, row.stderr), r.Stderr)
 	}
 	require.Contains(t, main.Run(t.Context(), nil, "call", "GET", url).Stderr, "a secret key is needed")
+}
+
+// Nobody knows whether a call was done whose connection was lost.
+func TestCallIsSentOnce(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		calls.Add(1)
+		panic(http.ErrAbortHandler)
+	}))
+	t.Cleanup(server.Close)
+	require.Equal(t, 1, main.RunWith(t.Context(), nil, withSecret, "call", "POST", server.URL, "{}").Code)
+	require.EqualValues(t, 1, calls.Load())
 }
 
 // An argument can be read by every user of the machine, in ps.

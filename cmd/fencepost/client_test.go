@@ -3,6 +3,8 @@ package main_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"strings"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr/nip19"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	main "fencepost/cmd/fencepost"
 	"fencepost/relay"
@@ -118,6 +121,47 @@ func TestPublishWaitsForARelayThatIsBeingStarted(t *testing.T) {
 	startRelay(t, func(c *config.Config) { c.Listen = address })
 	got := <-published
 	require.Zero(t, got.Code, got.Stderr)
+}
+
+// A relay that is killed or begins to listen may take a connection and drop it.
+func TestPublishTriesAgainWhenItsConnectionIsDropped(t *testing.T) {
+	t.Parallel()
+	relay := strings.TrimPrefix(startRelay(t), "ws://")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var door errgroup.Group
+	door.Go(func() error {
+		for _, drop := range []func(*net.TCPConn) error{
+			func(c *net.TCPConn) error { return c.SetLinger(0) }, // a reset
+			func(c *net.TCPConn) error { _, err := c.Read(make([]byte, 4096)); return err },
+		} {
+			c, err := l.Accept()
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(drop(c.(*net.TCPConn)), c.Close()); err != nil {
+				return err
+			}
+		}
+		in, err := l.Accept()
+		if err != nil {
+			return err
+		}
+		out, err := net.Dial("tcp", relay)
+		if err != nil {
+			return err
+		}
+		door.Go(func() error {
+			_, _ = io.Copy(out, in) // how it ends is none of this test's business
+			return out.Close()
+		})
+		_, _ = io.Copy(in, out)
+		return in.Close()
+	})
+	got := main.Run(t.Context(), strings.NewReader(""), "publish", "ws://"+l.Addr().String(), "hello")
+	require.NoError(t, l.Close())
+	require.Zero(t, got.Code, got.Stderr)
+	require.NoError(t, door.Wait())
 }
 
 func TestAdminManagesARelay(t *testing.T) {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
+	"slices"
 	"syscall"
 	"time"
 
@@ -21,7 +23,7 @@ func connect(ctx context.Context, address string) (c *client.Client, err error) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	err = onceListening(ctx, func(ctx context.Context) error {
+	err = onceListening(ctx, notListening, func(ctx context.Context) error {
 		c, err = client.Dial(ctx, address, client.Options{})
 		return err
 	})
@@ -36,32 +38,42 @@ func isRelay(address string) error {
 	return nil
 }
 
-// onceListening calls try again while connections are refused: a relay that is
-// just being started does that for a moment. When time is up it is that error which
-// counts, not that of a try which was cut short.
-func onceListening(ctx context.Context, try func(context.Context) error) error {
+// onceListening calls try again while again says so of its error: a relay that was just
+// killed or is being started refuses connections or drops them for a moment. When time is
+// up it is that error which counts, not that of a try which was cut short.
+func onceListening(ctx context.Context, again func(error) bool, try func(context.Context) error) error {
 	tick := time.NewTicker(connectTimeout / 50)
 	defer tick.Stop()
 	until := time.NewTimer(connectTimeout)
 	defer until.Stop()
-	var refused error
+	var last error
 	for {
 		err := try(ctx)
-		if refused != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil {
-			return refused
+		if last != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil {
+			return last
 		}
-		if !errors.Is(err, syscall.ECONNREFUSED) {
+		if !again(err) {
 			return err
 		}
-		refused = err
+		last = err
 		select {
 		case <-tick.C:
 		case <-until.C:
-			return refused
+			return last
 		case <-ctx.Done():
-			return refused
+			return last
 		}
 	}
+}
+
+// refused says that nothing was sent.
+func refused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
+
+// notListening is for tries that may be made twice: it is also true of an error that a
+// relay causes which ends while it is asked.
+func notListening(err error) bool {
+	return refused(err) || slices.ContainsFunc([]error{syscall.ECONNRESET, syscall.EPIPE, io.EOF, io.ErrUnexpectedEOF},
+		func(e error) bool { return errors.Is(err, e) })
 }
 
 // authenticate answers the challenge that a relay sends at connect (NIP-42). What

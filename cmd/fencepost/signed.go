@@ -38,7 +38,8 @@ func (r signedRequest) send(ctx context.Context, key string) (signedAnswer, erro
 	caller := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	defer caller.CloseIdleConnections()
 	var answer *http.Response
-	err := onceListening(ctx, func(ctx context.Context) error {
+	// What may have been done is not sent again.
+	err := onceListening(ctx, refused, func(ctx context.Context) error {
 		request, err := http.NewRequestWithContext(ctx, r.method, r.url, bytes.NewReader(r.body))
 		if err != nil {
 			return err

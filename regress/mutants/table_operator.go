@@ -116,4 +116,9 @@ var operatorMutants = []Mutant{
 		Edit:   Edit{"cmd/fencepost/settings.go", "if s.Data != \"\" && c.Store.Postgres.URL != \"\" {", "if false {"},
 		Suites: in("cmd/fencepost", "TestAFolderIsNotIgnoredForADatabase"),
 	},
+	{
+		Name: "call-sent-twice", Promise: "operation", Says: "A signed call whose connection was lost is made again.",
+		Edit:   Edit{"cmd/fencepost/signed.go", "onceListening(ctx, refused, func", "onceListening(ctx, notListening, func"},
+		Suites: in("cmd/fencepost", "TestCallIsSentOnce"),
+	},
 }
