@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -44,8 +43,9 @@ func TestCallPublishesUnderAFence(t *testing.T) {
 	}
 	claimed := call("POST", url+"/api/publishers/feed/fence", `{"expected_token":"","new_token":"0123456789abcdef","active":true,"lease_seconds":30}`)
 	require.Zero(t, claimed.Code, claimed.Stderr)
-	event := string(signedAt(t, 1, time.Now().Unix(), "from the feed").Raw())
-	frame := `{"token":"0123456789abcdef","event":` + event + `}`
+	printed := main.Run(t.Context(), nil, "publish", "--print", url, "from the feed")
+	require.Zero(t, printed.Code, printed.Stderr)
+	frame := `{"token":"0123456789abcdef","event":` + printed.Stdout + `}`
 	require.NotContains(t, call("POST", url+"/api/publishers/feed/frames", frame).Stdout, `"duplicate":true`)
 	again := call("POST", url+"/api/publishers/feed/frames", frame)
 	require.Zero(t, again.Code, again.Stderr)

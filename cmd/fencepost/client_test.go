@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip19"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
@@ -81,6 +82,22 @@ func TestPublishAndSubscribe(t *testing.T) {
 	require.Contains(t, main.Run(t.Context(), strings.NewReader(""), "publish", "http://x", "x").Stderr, "is not a ws:// or wss:// URL")
 	refused := main.Run(t.Context(), strings.NewReader(""), "publish", url, "x", "--kind", "22242")
 	require.Contains(t, refused.Stderr, "refused: invalid:")
+}
+
+// What publish would send goes elsewhere: into the frames of a fenced publisher.
+func TestPublishPrintsInsteadOfPublishing(t *testing.T) {
+	t.Parallel()
+	const nobody = "ws://127.0.0.1:1"
+	got := main.RunWith(t.Context(), nil, withSecret, "publish", "--print", nobody, "hello", "--kind=9", "--tag=h,pizza")
+	require.Zero(t, got.Code, got.Stderr)
+	require.Empty(t, got.Stderr)
+	events := decodeLines(t, got.Stdout)
+	require.Len(t, events, 1)
+	require.NoError(t, events[0].Verify())
+	require.Equal(t, publicHex, events[0].PubKey)
+	require.Equal(t, 9, events[0].Kind)
+	require.Equal(t, "hello", events[0].Content)
+	require.Equal(t, nostr.Tags{{"h", "pizza"}}, events[0].Tags)
 }
 
 func TestPublishAuthenticatesWhenTheRelayAsksForIt(t *testing.T) {

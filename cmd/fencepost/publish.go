@@ -13,13 +13,14 @@ import (
 	"fencepost/relay/wire"
 )
 
-// publishCommand signs one event and publishes it.
+// publishCommand signs one event and publishes it, or only prints it.
 type publishCommand struct {
 	keyFlag
 	URL     string   `arg:"" help:"The relay: ws:// or wss://."`
 	Content string   `arg:"" help:"The event's content."`
 	Kind    int      `default:"1" help:"Its kind."`
 	Tag     []string `sep:"none" help:"One tag, its elements separated by commas; may be repeated. The key of a p tag may be an npub." placeholder:"NAME,VALUE,..."`
+	Print   bool     `help:"Print the signed event and do not publish it: the relay is not asked."`
 }
 
 // publishTimeout is how long the relay may take to answer.
@@ -33,6 +34,9 @@ func (c *publishCommand) Run(ctx context.Context, p *process) (err error) {
 	ev, key, err := c.sign(p)
 	if err != nil {
 		return err
+	}
+	if c.Print {
+		return printEvent(p, ev)
 	}
 	conn, err := connect(ctx, c.URL)
 	if err != nil {
@@ -52,7 +56,12 @@ func (c *publishCommand) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s\n", ev.Raw())
+	return printEvent(p, ev)
+}
+
+// printEvent prints one event on a line.
+func printEvent(p *process, ev *wire.Event) error {
+	_, err := fmt.Fprintf(p.stdout, "%s\n", ev.Raw())
 	return err
 }
 

@@ -79,7 +79,7 @@ func (c *subscribeCommand) follow(ctx context.Context, p *process, conn *client.
 func (c *subscribeCommand) print(p *process, m wire.RelayMessage) (done bool, err error) {
 	switch m.Verb {
 	case "EVENT":
-		_, err = fmt.Fprintf(p.stdout, "%s\n", m.Event.Raw())
+		err = printEvent(p, m.Event)
 	case "EOSE":
 		fmt.Fprintln(p.stderr, "-- end of stored events")
 		done = c.Stored
