@@ -75,19 +75,3 @@ func notListening(err error) bool {
 	return refused(err) || slices.ContainsFunc([]error{syscall.ECONNRESET, syscall.EPIPE, io.EOF, io.ErrUnexpectedEOF},
 		func(e error) bool { return errors.Is(err, e) })
 }
-
-// authenticate answers the challenge that a relay sends at connect (NIP-42). What
-// it sends before that is passed over.
-func authenticate(ctx context.Context, c *client.Client, key string) error {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
-	defer cancel()
-	for c.Challenge() == "" {
-		if _, err := c.Next(ctx); err != nil {
-			if errors.Is(err, context.DeadlineExceeded) {
-				err = errors.New("the relay sends no challenge")
-			}
-			return fmt.Errorf("authenticate: %w", err)
-		}
-	}
-	return c.Authenticate(ctx, key)
-}

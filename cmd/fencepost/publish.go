@@ -9,7 +9,6 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"fencepost/relay/client"
 	"fencepost/relay/wire"
 )
 
@@ -45,15 +44,8 @@ func (c *publishCommand) Run(ctx context.Context, p *process) (err error) {
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
-	err = conn.Publish(ctx, ev)
-	var refusal *client.Refusal
-	if errors.As(err, &refusal) && strings.HasPrefix(refusal.Text, string(wire.AuthRequired)) {
-		if err := authenticate(ctx, conn, key); err != nil {
-			return err
-		}
-		err = conn.Publish(ctx, ev)
-	}
-	if err != nil {
+	l := &login{conn: conn, key: key}
+	if err := l.try(ctx, func() error { return conn.Publish(ctx, ev) }); err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
 	return printEvent(p, ev)

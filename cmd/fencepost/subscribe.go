@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"fencepost/relay/client"
 	"fencepost/relay/wire"
@@ -63,7 +62,7 @@ func (c *subscribeCommand) follow(ctx context.Context, p *process, conn *client.
 		case err != nil:
 			return fmt.Errorf("connection lost: %w", err)
 		}
-		if key != "" && m.Verb == "CLOSED" && strings.HasPrefix(m.Text, string(wire.AuthRequired)) {
+		if key != "" && m.Verb == "CLOSED" && asksForAuth(m.Text) {
 			if err := authenticate(ctx, conn, key); err != nil {
 				return err
 			}

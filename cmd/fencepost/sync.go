@@ -27,7 +27,7 @@ type syncCommand struct {
 	URL       string `arg:"" help:"The other relay: ws:// or wss://."`
 	Filter    string `help:"What is made alike: a NIP-01 filter as JSON, without until, limit and search." default:"{}" placeholder:"JSON"`
 	Direction string `help:"down: take what is missing here; up: send what is missing there; both." enum:"down,up,both" default:"down"`
-	Auth      bool   `help:"Authenticate first (NIP-42)."`
+	Auth      bool   `help:"Authenticate first (NIP-42); else only when the relay asks for it and there is a key."`
 }
 
 // Run reconciles. With the embedded store no relay may be running on the data folder.
@@ -63,11 +63,14 @@ func (c *syncCommand) Run(ctx context.Context, p *process) (err error) {
 		if err := authenticate(ctx, conn, key); err != nil {
 			return err
 		}
+		key = "" // is not asked for again
 	}
-	x := &syncer{store: s, conn: conn, filter: filter, down: c.Direction != "up", up: c.Direction != "down", progress: newProgress(p.stderr, isTerminal(p.stderr), time.Now)}
+	x := &syncer{store: s, conn: conn, login: login{conn: conn, key: key}, filter: filter, down: c.Direction != "up", up: c.Direction != "down", progress: newProgress(p.stderr, isTerminal(p.stderr), time.Now)}
 	err = x.run(ctx)
 	x.progress.clear()
-	fmt.Fprintln(p.stdout, x.summary())
+	if x.compared {
+		fmt.Fprintln(p.stdout, x.summary())
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -92,13 +95,14 @@ func (c *syncCommand) filter() (*wire.Filter, error) {
 type syncer struct {
 	store    store.Store
 	conn     *client.Client
+	login    login
 	filter   *wire.Filter
 	down, up bool
 	progress *progress
 
 	need, taken, refused int // events that only the relay had
 	have, sent, unwanted int // events that only this side had
-	paged                bool
+	compared, paged      bool
 }
 
 func (x *syncer) summary() string {
@@ -116,7 +120,11 @@ func (x *syncer) run(ctx context.Context) error {
 		return err
 	}
 	x.progress.say(fmt.Sprintf("comparing %d events", len(own)))
-	have, need, err := x.conn.Reconcile(ctx, x.filter, own)
+	var have, need []string
+	err = x.login.try(ctx, func() (err error) {
+		have, need, err = x.conn.Reconcile(ctx, x.filter, own)
+		return err
+	})
 	var refusal *client.Refusal
 	switch {
 	case errors.Is(err, client.ErrNoReconciling), errors.As(err, &refusal):
@@ -126,7 +134,7 @@ func (x *syncer) run(ctx context.Context) error {
 	case err != nil:
 		return err
 	default:
-		x.need = len(need)
+		x.compared, x.need = true, len(need)
 		if err := x.fetch(ctx, need); err != nil {
 			return err
 		}
@@ -176,7 +184,7 @@ func (x *syncer) fetch(ctx context.Context, need []string) error {
 		return nil
 	}
 	t := &taker{syncer: x}
-	if err := x.conn.FetchIDs(ctx, need, t.add(ctx)); err != nil {
+	if err := x.login.try(ctx, func() error { return x.conn.FetchIDs(ctx, need, t.add(ctx)) }); err != nil {
 		return err
 	}
 	if err := t.flush(ctx); err != nil {
@@ -198,9 +206,10 @@ func (x *syncer) page(ctx context.Context, own []client.Stamp) (have []string, e
 	there := make(map[string]bool)
 	t := &taker{syncer: x}
 	take := t.add(ctx)
-	err = x.conn.FetchAll(ctx, x.filter, func(e *wire.Event) error {
-		there[e.ID] = true
-		if here[e.ID] {
+	add := func(e *wire.Event) error {
+		again := there[e.ID]
+		x.compared, there[e.ID] = true, true
+		if again || here[e.ID] {
 			return nil
 		}
 		x.need++
@@ -208,7 +217,9 @@ func (x *syncer) page(ctx context.Context, own []client.Stamp) (have []string, e
 			return nil
 		}
 		return take(e)
-	})
+	}
+	err = x.login.try(ctx, func() error { return x.conn.FetchAll(ctx, x.filter, add) })
+	x.compared = x.compared || err == nil
 	if err == nil {
 		err = t.flush(ctx)
 	}
@@ -237,7 +248,8 @@ func (x *syncer) send(ctx context.Context, have []string) error {
 			return err
 		}
 		for _, e := range batch {
-			switch err := x.conn.Publish(ctx, e); {
+			err := x.login.try(ctx, func() error { return x.conn.Publish(ctx, e) })
+			switch {
 			case errors.As(err, &refusal):
 				x.unwanted++
 			case err != nil:

@@ -90,6 +90,41 @@ func TestSyncMakesBothSidesAlike(t *testing.T) {
 	}
 }
 
+func TestSyncAuthenticatesWhenItHasAKey(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		how    string
+		change func(*config.Config)
+	}{
+		"negotiated": {"by NIP-77", func(c *config.Config) { c.Auth.Require = config.RequireAll }},
+		"not served": {"by REQ", func(c *config.Config) { c.Auth.Require, c.Negentropy.MaxRecords = config.RequireAll, 0 }},
+		"write":      {"by NIP-77", func(c *config.Config) { c.Auth.Require = config.RequireWrite }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, dir := startRelay(t, test.change), filepath.Join(t.TempDir(), "data")
+			there := main.RunWith(t.Context(), nil, withSecret, "publish", url, "there")
+			require.Zero(t, there.Code, there.Stderr)
+			here := string(signedAt(t, 1, 1_700_000_000, "here").Raw()) + "\n"
+			require.Zero(t, main.Run(t.Context(), strings.NewReader(here), "import", "--data", dir, "-").Code)
+			r := main.RunWith(t.Context(), nil, withSecret, "sync", "--data", dir, "--direction=both", url)
+			require.Zero(t, r.Code, r.Stderr)
+			require.Equal(t, "compared "+test.how+"; missing here 1: stored 1, refused 0; missing there 1: sent 1, refused 0\n", r.Stdout)
+			require.Len(t, exported(t, dir), 2)
+		})
+	}
+}
+
+// Figures of a comparison that was not held would be taken for an answer.
+func TestSyncThatIsNotLetInSumsNothingUp(t *testing.T) {
+	t.Parallel()
+	url := startRelay(t, func(c *config.Config) { c.Auth.Require = config.RequireAll })
+	r := main.Run(t.Context(), nil, "sync", "--data", filepath.Join(t.TempDir(), "data"), url)
+	require.Equal(t, 1, r.Code)
+	require.Empty(t, r.Stdout)
+	require.Contains(t, r.Stderr, "fencepost: sync: refused: auth-required: ")
+}
+
 func TestSyncCountsWhatIsRefused(t *testing.T) {
 	t.Parallel()
 	url, dir := startRelay(t, func(c *config.Config) { c.Events.MaxContent = 3 }), filepath.Join(t.TempDir(), "data")
