@@ -40,7 +40,7 @@ type benchCommand struct {
 	Prepare    bool          `help:"Only sign the events that the same command line without this needs."`
 }
 
-var errBench = errors.New("a relay did not do all of the work")
+var errBench = errors.New("a relay did not do all of the work; it may have these events already: use an empty folder or another --seed")
 
 // Run measures and prints, also what was measured before an interruption.
 func (c *benchCommand) Run(ctx context.Context, p *process) error {

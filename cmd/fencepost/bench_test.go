@@ -42,7 +42,7 @@ func TestBenchMeasuresARelay(t *testing.T) {
 	r = main.Run(t.Context(), strings.NewReader(""), "bench", a, "--quick", "--rounds=1", "--rows=alone", "--no-limits",
 		"--cache="+filepath.Join(dir, "signed"), "--json=-")
 	require.Equal(t, 1, r.Code)
-	require.Contains(t, r.Stderr, "fencepost: a relay did not do all of the work")
+	require.Contains(t, r.Stderr, "fencepost: a relay did not do all of the work; it may have these events already: use an empty folder or another --seed\n")
 	require.NoError(t, json.Unmarshal([]byte(r.Stdout), &report))
 	require.Contains(t, report.Rows[0].Results[0].Failure, "the relay has these events already")
 }

@@ -85,3 +85,22 @@ func TestTheTableComparesTwoRelays(t *testing.T) {
 	require.Contains(t, out.String(), "relay A: ws://a, process not known")
 	require.Contains(t, out.String(), "relay B: ws://b, process 7")
 }
+
+// A run without work would miss most bars, or reach them by luck.
+func TestAQuickRunIsHeldAgainstNoBar(t *testing.T) {
+	t.Parallel()
+	r := reportOf("churn", nil, map[string]float64{"EOSE p99 ms": 6})
+	r.Quick = true
+	v := judged(t, r, "EOSE p99 ms")
+	require.Equal(t, bench.Verdict{Row: "churn", Figure: "EOSE p99 ms", Value: 6, Reached: "-"}, v)
+	r.Judge()
+	var out bytes.Buffer
+	require.NoError(t, r.Print(&out))
+	first, rest, _ := strings.Cut(out.String(), "\n")
+	require.Equal(t, "A quick run: it says whether all works. Its figures mean nothing, so there are no bars.", first)
+	require.NotContains(t, rest, "reached")
+	require.Contains(t, strings.Join(strings.Fields(rest), " "), "churn A EOSE p99 ms 6.00")
+	out.Reset()
+	require.NoError(t, bench.Markdown(&out, &r, nil))
+	require.Contains(t, out.String(), "| EOSE p99 ms | 6.00 | - | - |\n")
+}

@@ -30,7 +30,7 @@
 // per CPU-second of the thread that does them, a commit of 100 events to an empty
 // embedded store per CPU-second of this process, one fsync by the clock. The bars
 // are what the relay is held to, nearly all of them relative to a limit or to
-// another figure of the same run.
+// another figure of the same run. A quick run is held to none.
 //
 // At scale n the relay first gets n times the stored events, subscriptions and
 // subscribers grow by n, and what a single event or REQ finds stays the same. So

@@ -7,11 +7,15 @@ import (
 	"text/tabwriter"
 )
 
-// Print writes the report as tables: figures against their bars, then everything
-// that was measured, then the limits of the machine.
+// Print writes the report as tables: figures against their bars (not of a quick run),
+// then everything that was measured, then the limits of the machine.
 func (r *Report) Print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	r.printVerdicts(t)
+	if r.Quick {
+		fmt.Fprintln(t, "A quick run: it says whether all works. Its figures mean nothing, so there are no bars.")
+	} else {
+		r.printVerdicts(t)
+	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
@@ -105,9 +109,6 @@ func (r *Report) notes() (out []string) {
 		out = append(out, fmt.Sprintf("%s: %s", row.Name, row.Title))
 	}
 	out = append(out, "")
-	if r.Quick {
-		out = append(out, "A quick run: it says whether all works, and its figures mean nothing.")
-	}
 	for _, relay := range r.Relays {
 		process := "process not known: nothing per CPU-second"
 		if relay.PID != 0 {
