@@ -188,6 +188,11 @@ var weaknessMutants = []Mutant{
 		Suites: in(inPostgres, "TestReadingStaysAsFastAsInANewSession"),
 	},
 	{
+		Name: "doubt-without-end", Promise: "issue 5", Says: "Each long query that is given up in doubt shortens the next ones, for ever.",
+		Edit:   Edit{inPostgres + "/silence.go", "silent && c.doubted", "silent && false"},
+		Suites: in(inPostgres, "TestAQueryThatIsGivenUpDoesNotDoubtOthers"),
+	},
+	{
 		Name: "silent-database-not-left", Promise: "issue 5", Says: "A drain does not end while the database is silent.",
 		Edit:   Edit{inPostgres + "/store.go", "\ts.closePools(life)\n", "\ts.pools.close()\n"},
 		Suites: in(inPostgres, "TestAStoreClosesAlthoughTheDatabaseIsSilent"),

@@ -34,6 +34,8 @@
 //
 // Failing. Refusing says whether the last commit failed, and not because of what it was about.
 // While it did, one that had nothing to write, as most sweeps, commits a new version, to see.
+// That takes no room: after one that found the disk full only one of rows tells, of this
+// process or another.
 //
 // Searching. The words of an event (NIP-50) are cut by package wire and kept beside it; a
 // search finds by them and orders by score the newest matches, store.SearchDepth or as

@@ -56,6 +56,37 @@ func TestASweepFindsOutWhetherCommitsGoOn(t *testing.T) {
 	}
 }
 
+// On a full disk the row of the head can be changed still, but none be added.
+func TestASweepIsNoProofOfRoom(t *testing.T) {
+	t.Parallel()
+	url := server.Start(t).Database(t)
+	s, other := reopen(t, url, postgres.Options{}), reopen(t, url, postgres.Options{})
+	sweep := func() {
+		_, err := s.Sweep(t.Context(), time.Now())
+		require.NoError(t, err)
+	}
+	fill := func() {
+		run(t, url, `CREATE OR REPLACE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql
+			AS $$ BEGIN RAISE 'could not extend file' USING ERRCODE = 'disk_full'; END $$;
+			CREATE TRIGGER no_room BEFORE INSERT ON log EXECUTE FUNCTION no_room()`)
+		require.ErrorContains(t, write(t, s, store.Write{Event: note(1, "during")}).Err, "could not extend")
+		for range 3 {
+			sweep()
+			require.True(t, s.Refusing())
+		}
+		run(t, url, `DROP TRIGGER no_room ON log`)
+		sweep()
+		require.True(t, s.Refusing(), "nobody has written yet")
+	}
+	fill()
+	require.NoError(t, write(t, s, store.Write{Event: note(1, "mine")}).Err)
+	require.False(t, s.Refusing())
+	fill()
+	require.NoError(t, write(t, other, store.Write{Event: note(1, "of another")}).Err)
+	sweep()
+	require.False(t, s.Refusing())
+}
+
 func TestWhatIsWrongWithAnEventIsNoRefusal(t *testing.T) {
 	t.Parallel()
 	url := server.Start(t).Database(t)

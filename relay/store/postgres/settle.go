@@ -21,6 +21,9 @@ type writer struct {
 	conn   *pgx.Conn // nil after a failure
 	others int       // how many commits are still made under the lock, since others commit too
 	last   int64     // the version that the last commit of this process made
+
+	full   bool  // a commit found no room on the disk, and none has been made since
+	fullAt int64 // the head then, as a sweep has found it; -1: none has looked
 }
 
 // committed notes that t is.
@@ -31,13 +34,14 @@ func (w *writer) committed(t *txn) {
 	case w.others > 0:
 		w.others = lockedCommits
 	}
-	w.last = t.version + 1
+	w.last, w.full = t.version+1, false
 }
 
 // Codes of PostgreSQL, and the one that log_commit raises.
 const (
 	undefinedTable = "42P01"
 	commitMoved    = "FP001"
+	diskFull       = "53100"
 )
 
 var (
@@ -122,6 +126,24 @@ func (w *writer) settle(ctx context.Context, t *txn, err error) error {
 
 // sqlMove takes the row of the head, and commits nothing else.
 const sqlMove = `UPDATE log_head SET version = version + 1`
+
+// hasRoom reports whether the disk takes rows, as far as others have made some since it did not:
+// the row of the head alone takes no room.
+func (w *writer) hasRoom(ctx context.Context, conn *pgx.Conn) bool {
+	if !w.full {
+		return true
+	}
+	var head int64
+	if err := conn.QueryRow(ctx, `SELECT head FROM log_head`).Scan(&head); err != nil {
+		w.drop(ctx)
+		return false
+	}
+	if w.fullAt < 0 {
+		w.fullAt = head
+	}
+	w.full = head == w.fullAt
+	return !w.full
+}
 
 // arrived asks whether t is committed. It takes the lock of the head and moves the version: a
 // backend that still works on t has ended by then, or its commit is refused.

@@ -33,8 +33,12 @@ const (
 	aliveTimeout = 2 * time.Second
 )
 
-// errSilent ends a connection whose database says nothing.
-var errSilent = errors.New("the database has stopped to answer")
+// errSilent ends a connection whose database says nothing, errDoubted one of those that
+// have less time because of another one: it may have been busy, and says nothing of others.
+var (
+	errSilent  = errors.New("the database has stopped to answer")
+	errDoubted = errors.New("the database has not answered for long, and had stopped to on other connections")
+)
 
 // impatient makes the connections of cfg end when the database says nothing for that
 // long while it is waited for; 0 is no bound. What it sends in time may take as long as it
@@ -100,6 +104,8 @@ type answering struct {
 	// +checklocks:mu
 	most time.Duration // 0 is no bound
 	// +checklocks:mu
+	doubted bool // most comes from hurry
+	// +checklocks:mu
 	began time.Time // of the last Read
 	// +checklocks:mu
 	until time.Time // the deadline that was set; zero is none
@@ -113,8 +119,8 @@ func (c *answering) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := c.Conn.Read(p)
-	if errors.Is(err, os.ErrDeadlineExceeded) && c.end() {
-		err = errSilent
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = c.end(err)
 	}
 	return n, err
 }
@@ -141,13 +147,13 @@ func (c *answering) deadlineLocked() (first time.Time) {
 	return first
 }
 
-// end notes that a Read has run out of time, and reports whether it was for want of an
-// answer: no deadline that was set is over, as it is when a context ended.
-func (c *answering) end() (silent bool) {
+// end notes that a Read has run out of time, and returns why. It was for want of an answer
+// where no deadline that was set is over, as it is when a context ended.
+func (c *answering) end(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
-	silent = c.until.IsZero() || now.Before(c.until)
+	silent := c.until.IsZero() || now.Before(c.until)
 	switch {
 	case !c.last.IsZero(): // it stays
 	case silent:
@@ -155,7 +161,13 @@ func (c *answering) end() (silent bool) {
 	default:
 		c.last = now.Add(c.linger)
 	}
-	return silent
+	switch {
+	case silent && c.doubted:
+		return errDoubted
+	case silent:
+		return errSilent
+	}
+	return err
 }
 
 // hurry makes most the bound, also of a Read that waits, unless there is a lower one.
@@ -165,7 +177,7 @@ func (c *answering) hurry(most time.Duration) {
 	if c.most > 0 && c.most <= most {
 		return
 	}
-	c.most = most
+	c.most, c.doubted = most, true
 	_ = c.Conn.SetReadDeadline(c.deadlineLocked()) // fails when it is closed
 }
 

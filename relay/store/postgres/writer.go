@@ -71,6 +71,9 @@ func (s *Store) commit(ctx context.Context, requests []*request) error {
 	if !isolates(err) {
 		s.refusing.Store(true)
 	}
+	if code(err) == diskFull {
+		s.writer.full, s.writer.fullAt = true, -1
+	}
 	if passes(err) || errors.Is(err, errUnknown) {
 		return err
 	}
@@ -168,7 +171,8 @@ func (s *Store) attempt(ctx context.Context, requests []*request, n *need) (*txn
 func (s *Store) Refusing() bool { return s.refusing.Load() }
 
 // probe commits something where the last commit failed and this one had nothing to write, such
-// as a sweep: that a database can be read does not say that it can be written.
+// as a sweep: that a database can be read does not say that it can be written. A disk that was
+// full it cannot try, see hasRoom.
 func (s *Store) probe(ctx context.Context, conn *pgx.Conn) {
 	if !s.refusing.Load() {
 		return
@@ -177,7 +181,9 @@ func (s *Store) probe(ctx context.Context, conn *pgx.Conn) {
 		s.writer.drop(ctx) // its session may have begun in a read-only time
 		return
 	}
-	s.refusing.Store(false)
+	if s.writer.hasRoom(ctx, conn) {
+		s.refusing.Store(false)
+	}
 }
 
 // decide reads what the requests need and answers them, for the case that it becomes
