@@ -115,7 +115,7 @@ func TestAQueryThatIsGivenUpDoesNotDoubtOthers(t *testing.T) {
 	var busy errgroup.Group
 	busy.Go(func() error { return count(t.Context()) })
 	<-held.Reached()
-	_ = asking.Wait() // the same
+	_ = asking.Wait()              // the same
 	<-time.After(11 * time.Second) // longer than a query has that is doubted
 	held.Release()
 	require.NoError(t, busy.Wait())
