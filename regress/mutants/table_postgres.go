@@ -12,6 +12,16 @@ const (
 // postgresMutants remove the fences of the store over PostgreSQL.
 var postgresMutants = []Mutant{
 	{
+		Name: "full-disk-forgotten", Promise: "issue 5", Says: "While the database's disk is full, each sweep says that all is well.",
+		Edit:   Edit{inPostgres + "/writer.go", "\tif s.writer.hasRoom(ctx, conn) {\n", "\tif s.writer.hasRoom(ctx, conn) || true {\n"},
+		Suites: in(inPostgres, "TestASweepIsNoProofOfRoom"),
+	},
+	{
+		Name: "full-disk-for-ever", Promise: "issue 5", Says: "A replica on which nobody publishes says for ever that the disk is full.",
+		Edit:   Edit{inPostgres + "/settle.go", "\tw.full = head == w.fullAt\n", "\tw.full = head >= w.fullAt\n"},
+		Suites: in(inPostgres, "TestASweepIsNoProofOfRoom"),
+	},
+	{
 		Name: "pg-decision-outlives-its-version", Promise: "O19", Says: "A decision is committed although another replica has changed what it rests on.",
 		Edit:   Edit{retentionSQL, "WHERE version = guard AND head = first - 1;", "WHERE head = first - 1;"},
 		Suites: in(inPostgres, "TestADecisionHoldsForItsVersionOnly"),

@@ -34,7 +34,8 @@ func (w *writer) committed(t *txn) {
 	case w.others > 0:
 		w.others = lockedCommits
 	}
-	w.last, w.full = t.version+1, false
+	w.last = t.version + 1
+	w.full = w.full && len(t.rows) == 0
 }
 
 // Codes of PostgreSQL, and the one that log_commit raises.

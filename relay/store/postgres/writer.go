@@ -162,7 +162,9 @@ func (s *Store) attempt(ctx context.Context, requests []*request, n *need) (*txn
 		}
 	}
 	s.writer.committed(t)
-	s.refusing.Store(false)
+	if !s.writer.full {
+		s.refusing.Store(false)
+	}
 	return t, nil
 }
 
