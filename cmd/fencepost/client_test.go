@@ -7,9 +7,12 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/coder/websocket"
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip19"
 	"github.com/stretchr/testify/require"
@@ -122,6 +125,18 @@ func TestSubscribeAuthenticatesWhenItHasAKey(t *testing.T) {
 		require.Zero(t, got.Code, got.Stderr)
 		require.Equal(t, published.Stdout, got.Stdout)
 	}
+}
+
+func TestSubscribeSaysThatTheRelayIsGone(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if conn, err := websocket.Accept(w, r, nil); err == nil {
+			_ = conn.CloseNow() // as a killed one
+		}
+	}))
+	t.Cleanup(server.Close)
+	got := main.Run(t.Context(), nil, "subscribe", strings.Replace(server.URL, "http", "ws", 1))
+	require.Equal(t, main.Result{Code: 1, Stderr: "fencepost: the relay closed the connection\n"}, got)
 }
 
 // A relay that has just been started in the background does not listen yet.

@@ -60,7 +60,7 @@ func (c *subscribeCommand) follow(ctx context.Context, p *process, conn *client.
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			return fmt.Errorf("connection lost: %w", err)
+			return err
 		}
 		if key != "" && m.Verb == "CLOSED" && asksForAuth(m.Text) {
 			if err := authenticate(ctx, conn, key); err != nil {

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -91,7 +90,7 @@ func Dial(ctx context.Context, url string, o Options) (*Client, error) {
 // before the message is written, the connection is closed.
 func (c *Client) Send(ctx context.Context, message []byte) error {
 	if err := c.conn.Write(ctx, websocket.MessageText, message); err != nil {
-		return fmt.Errorf("send: %w", err)
+		return lostWhile("send", err)
 	}
 	return nil
 }
@@ -100,7 +99,8 @@ func (c *Client) Send(ctx context.Context, message []byte) error {
 // until there is one, ctx ends (which harms nothing) or the connection ends;
 // what was received before the end is returned first. A *wire.Error concerns
 // one message that could not be decoded: the connection goes on. Any other error
-// but ctx's is final; websocket.CloseStatus tells the peer's close code.
+// but ctx's is final; it says in a few words when the relay closed the connection, and
+// websocket.CloseStatus tells the close code.
 func (c *Client) Next(ctx context.Context) (wire.RelayMessage, error) {
 	select {
 	case r, ok := <-c.inbox:

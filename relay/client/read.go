@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/coder/websocket"
 
@@ -15,7 +14,7 @@ func (c *Client) read(ctx context.Context) {
 	for {
 		kind, data, err := c.conn.Read(ctx)
 		if err != nil {
-			c.end(fmt.Errorf("read: %w", err))
+			c.end(lostWhile("read", err))
 			return
 		}
 		m, err := decode(kind, data)

@@ -27,6 +27,8 @@ func why(err error) string {
 	switch {
 	case errors.As(err, &lookup):
 		return lookup.Err // "no such host", mostly
+	case gone(err):
+		return goneText
 	case errors.As(err, &system):
 		return system.Error() // "connection refused", mostly
 	case errors.As(err, &certificate):

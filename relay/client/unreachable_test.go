@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -61,6 +62,8 @@ func TestTheCauseIsFoundThroughAnyChain(t *testing.T) {
 		{&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ENETUNREACH}, "network is unreachable"},
 		{syscall.ETIMEDOUT, "connection timed out"},
 		{context.DeadlineExceeded, "no answer in time"},
+		{io.EOF, "the relay closed the connection"},
+		{syscall.ECONNRESET, "the relay closed the connection"},
 		{errors.New("odd"), "odd"},
 	} {
 		whole := fmt.Errorf("dial: %w", fmt.Errorf("handshake: %w", row.err))
