@@ -43,9 +43,19 @@ var storeMutants = []Mutant{
 		Suites: in("relay/store/embedded", "TestAFolderThatLostEverythingIsRefused"),
 	},
 	{
+		Name: "lost-log-same-history", Promise: "R1", Says: "Who resumes at a relay that lost its newest events is never told of what came in their place.",
+		Edit:   Edit{"relay/store/embedded/open.go", "err == nil && anew &&", "err == nil && anew && false &&"},
+		Suites: in("relay/store/embedded", "TestAFolderThatLostItsNewestEventsSaysSo"),
+	},
+	{
 		Name: "failed-log-taken-for-lost", Promise: "E1", Says: "A first start on a disk that did not take its log leaves a folder that no start opens.",
 		Edit:   Edit{"relay/store/embedded/guard.go", "\tif g.stays(to) {\n", "\tif false && g.stays(to) {\n"},
 		Suites: in("relay/store/embedded", "TestALogThatFailedIsNoneThatWasRemoved"),
+	},
+	{
+		Name: "log-removed-before-the-next", Promise: "E1", Says: "A start that cannot make its log leaves none, and the next one takes that for a loss.",
+		Edit:   Edit{"relay/store/embedded/guard.go", "!g.health.logged.Load()", "!g.health.logged.Load() && false"},
+		Suites: in("relay/store/embedded", "TestALogStaysUntilThereIsAnotherOne"),
 	},
 	{
 		Name: "last-log-removed", Promise: "E1", Says: "A log is removed for one that exists in memory alone.",

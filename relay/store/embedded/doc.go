@@ -57,8 +57,8 @@
 //
 // Losing the log. What was committed since the last table was written is in the write-ahead
 // log alone, the *.log files of the folder. Open refuses a folder that has lost them and has
-// nothing else, and warns where there are tables; that one log of several is missing it
-// does not see.
+// nothing else; where there are tables it warns and begins another epoch. It does not see
+// that one log of several is missing.
 //
 // Locks. Store.mu guards what is published and is held for memory only; a
 // snapshot has a mutex of its own, which is held across its reads, so that Close

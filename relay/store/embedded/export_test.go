@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"math"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -15,6 +16,11 @@ import (
 
 // OpenFS is Open on another file system.
 var OpenFS = open
+
+// Guarded is fs as a new engine sees it.
+func Guarded(fs vfs.FS) vfs.FS {
+	return guardFS{FS: fs, health: newHealth(slog.New(slog.DiscardHandler), nil)}
+}
 
 // AskEveryPlan answers a filter without ids by each plan that could be chosen,
 // and returns the ids of each answer.

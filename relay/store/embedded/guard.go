@@ -61,9 +61,13 @@ func (g guardFS) Rename(from, to string) error {
 }
 
 // stays reports whether name is one of the files by which checkLog tells what was removed,
-// and the engine is broken: what came next may be in a log in memory.
+// and the engine is broken: what came next may be in a log in memory. A log stays too until
+// there is another one: Pebble removes what it has replayed before it makes its own.
 func (g guardFS) stays(name string) bool {
 	name = g.PathBase(name)
+	if strings.HasSuffix(name, logSuffix) && !g.health.logged.Load() {
+		return true // the next Open removes it
+	}
 	return (strings.HasSuffix(name, logSuffix) || strings.HasPrefix(name, optionsPrefix)) && g.health.fatal() != nil
 }
 
@@ -78,6 +82,7 @@ func (g guardFS) guard(name string, category vfs.DiskWriteCategory, create func(
 	if g.health.fatal() == nil {
 		f, err := create()
 		if err == nil {
+			g.health.logged.Store(true)
 			return guardFile{File: f, guard: g}, nil
 		}
 		g.health.fail(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -21,6 +22,8 @@ type health struct {
 	// Set at construction, never changed.
 	log     *slog.Logger
 	closing chan struct{} // closed when the engine is
+
+	logged atomic.Bool // the engine has made a log
 
 	mu sync.Mutex // guards the fields below
 	// +checklocks:mu

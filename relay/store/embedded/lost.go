@@ -12,26 +12,27 @@ import (
 var errLogLost = errors.New("the write-ahead log (*.log) was removed, and with it all that was here: put its files back, or begin in an empty folder")
 
 // checkLog refuses a folder of which nothing is left because its write-ahead log was removed:
-// Pebble would begin a new database in it. Where tables are left it is said that the
-// log is not: earlier versions left none either where the disk had no room for one, and then nothing is lost.
-// It changes nothing in the folder, so that the next Open says the same.
-func checkLog(fs vfs.FS, dir string, lock *pebble.Lock, o Options) error {
+// Pebble would begin a new database in it. Where tables are left it says that the log is
+// not, and anew that the log of events needs another epoch, as positions will be given again.
+// Earlier versions left no log either where the disk had no room for one, and nothing is lost
+// then. It changes nothing in the folder, so that the next Open says the same.
+func checkLog(fs vfs.FS, dir string, lock *pebble.Lock, o Options) (anew bool, err error) {
 	if !missesLog(fs, dir) {
-		return nil
+		return false, nil
 	}
 	e, err := openReadOnly(fs, dir, lock, o, nil)
 	if err != nil {
-		return err
+		return false, err
 	}
 	_, begun, err := getValue(e.db, keySchema)
 	if err = errors.Join(err, e.close()); err != nil {
-		return err
+		return false, err
 	}
 	if !begun {
-		return fmt.Errorf("data folder %s: %w", dir, errLogLost)
+		return false, fmt.Errorf("data folder %s: %w", dir, errLogLost)
 	}
 	o.Logger.Warn("data folder has no write-ahead log; unless its disk was full the newest events are lost", "folder", dir)
-	return nil
+	return true, nil
 }
 
 // missesLog reports whether a database was opened here before and has no log. Pebble syncs the

@@ -59,6 +59,7 @@ func TestAFolderThatLostItsNewestEventsSaysSo(t *testing.T) {
 	opt := embedded.Options{Logger: slog.New(slog.NewTextHandler(&said, nil))}
 	s, err := embedded.Open(dir, opt)
 	require.NoError(t, err)
+	before := logInfo(t, s).Epoch
 	require.NoError(t, s.Close())
 	require.Empty(t, said.String())
 
@@ -66,6 +67,11 @@ func TestAFolderThatLostItsNewestEventsSaysSo(t *testing.T) {
 	s, err = embedded.Open(dir, opt)
 	require.NoError(t, err)
 	require.Contains(t, said.String(), "data folder has no write-ahead log")
+	now := logInfo(t, s).Epoch
+	require.NotEqual(t, before, now, "who resumes from a position that is lost is told so")
+	require.NoError(t, s.Close())
+	s = openDir(t, dir)
+	require.Equal(t, now, logInfo(t, s).Epoch)
 	require.NoError(t, s.Close())
 }
 
@@ -86,6 +92,28 @@ func hasLog(t *testing.T, fs vfs.FS) bool {
 	t.Helper()
 	names, err := fs.List("data")
 	return err == nil && slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, ".log") })
+}
+
+// Pebble removes the logs that it has replayed in a goroutine of its own, at times before it
+// has made the next one: which may fail.
+func TestALogStaysUntilThereIsAnotherOne(t *testing.T) {
+	t.Parallel()
+	fs := vfs.NewMem()
+	require.NoError(t, fs.MkdirAll("data", 0o700))
+	write := func(fs vfs.FS, name string) {
+		f, err := fs.Create("data/"+name, vfs.WriteCategoryUnspecified)
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+	}
+	write(fs, "000002.log")
+	guarded := embedded.Guarded(fs)
+	require.NoError(t, guarded.Remove("data/000002.log"))
+	require.True(t, hasLog(t, fs))
+	write(guarded, "000004.log")
+	require.NoError(t, guarded.Remove("data/000002.log"))
+	_, err := fs.Stat("data/000002.log")
+	require.Error(t, err)
+	require.True(t, hasLog(t, fs))
 }
 
 // A log that the disk did not take is none that was removed, whatever the folder held before and

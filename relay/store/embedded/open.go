@@ -37,7 +37,8 @@ func open(fs vfs.FS, dir string, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkLog(fs, dir, lock, opt); err != nil {
+	anew, err := checkLog(fs, dir, lock, opt)
+	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	e, err := openBest(fs, dir, lock, opt)
@@ -45,6 +46,9 @@ func open(fs vfs.FS, dir string, opt Options) (*Store, error) {
 		return nil, errors.Join(err, lock.Close())
 	}
 	epoch, err := identify(e)
+	if err == nil && anew && e.health.fatal() == nil {
+		epoch, err = renew(e)
+	}
 	if err == nil && !opt.Copying {
 		err = refuseCopying(e)
 	}
@@ -112,9 +116,7 @@ func create(e *engine) (store.Epoch, error) {
 	if !empty {
 		return "", fmt.Errorf("data folder holds a database that is not this program's: %w", store.ErrSchema)
 	}
-	var random [8]byte
-	_, _ = rand.Read(random[:]) // never fails
-	epoch := hex.EncodeToString(random[:])
+	epoch := newEpoch()
 	b := e.db.NewBatch()
 	defer func() { _ = b.Close() }() // only gives memory back
 	if err := errors.Join(
@@ -124,7 +126,24 @@ func create(e *engine) (store.Epoch, error) {
 	); err != nil {
 		return "", err
 	}
-	return store.Epoch(epoch), e.commit(b)
+	return epoch, e.commit(b)
+}
+
+// renew gives the log another epoch.
+func renew(e *engine) (store.Epoch, error) {
+	epoch := newEpoch()
+	b := e.db.NewBatch()
+	defer func() { _ = b.Close() }() // only gives memory back
+	if err := b.Set(keyEpoch, []byte(epoch), nil); err != nil {
+		return "", err
+	}
+	return epoch, e.commit(b)
+}
+
+func newEpoch() store.Epoch {
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return store.Epoch(hex.EncodeToString(random[:]))
 }
 
 func isEmpty(db *pebble.DB) (bool, error) {
