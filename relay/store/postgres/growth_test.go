@@ -46,7 +46,7 @@ func TestCommitsStayAsFastAsThoseOfANewSession(t *testing.T) {
 		took[0] += commit(old, 1000)
 		took[1] += commit(young, 1000)
 	}
-	require.Less(t, took[0], 4*took[1], "of the old and of the young session")
+	require.Less(t, took[0], 10*took[1], "of the old and of the young session: without the cure it is eighty times")
 }
 
 // The same for who reads, over tables that were analysed when they were small.
