@@ -14,6 +14,6 @@
 //
 //	go test ./regress/mutants                    the table, and a few mutants
 //	go test ./regress/mutants -v -mutants=all    all of them
-//	go test ./regress/mutants -v -mutants=sample a third, chosen by -mutants.seed
+//	go test ./regress/mutants -v -mutants=sample a quarter, chosen by -mutants.seed
 //	go test ./regress/mutants -v -mutants=NAME,NAME
 package mutants
